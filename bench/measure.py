@@ -118,7 +118,7 @@ def largest_error(found: list[np.ndarray], expected: list[np.ndarray]) -> float:
     """The largest difference of any element over the largest magnitude of its output."""
     shapes = [a.shape for a in found], [a.shape for a in expected]
     if shapes[0] != shapes[1]:
-        raise ValueError(f"expected outputs of shapes {shapes[1]}, found {shapes[0]}")
+        raise ValueError(f"expected outputs of shapes {shapes[1]}, got {shapes[0]}")
     worst = 0.0
     for ours, theirs in zip(found, expected):
         if theirs.size:

@@ -185,7 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
         known = sources(Path(folder))
         for name in options.names:
             if name not in known:
-                print(f"expected one of {', '.join(known)}, found '{name}'", file=sys.stderr)
+                print(f"expected one of {', '.join(known)}, got '{name}'", file=sys.stderr)
                 return 2
         hr.set_threads(options.threads)
         comparisons = []

@@ -11,9 +11,9 @@ CYCLES_PER_MICROSECOND = 2000
 
 
 def measure(call: Callable[[], object], calls: int, sleep: float) -> tuple[float, float]:
-    """Microseconds a call, on the device and to submit it.
+    """Microseconds per call, on the device and to submit it.
 
-    The device sleeps first, for so many microseconds: meanwhile the queue fills.
+    The device sleeps for `sleep` microseconds first, while the queue fills.
     """
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     torch.cuda.synchronize()

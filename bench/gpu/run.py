@@ -169,7 +169,7 @@ class Timings:
             )
         spills = [name for name, notes, _ in steps if "spills" in notes]
         if spills:
-            bars.append((False, f"no spills, found them in {', '.join(spills)}"))
+            bars.append((False, f"expected no spills, got some in {', '.join(spills)}"))
         passed = all(good for good, _ in bars)
         asked = "; ".join(what for _, what in bars)
         self.checks.report(f"{case.name} (time)", passed, text + (f"  [{asked}]" if asked else ""))

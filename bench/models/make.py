@@ -90,7 +90,7 @@ def verify(model: Model, module: nn.Module, path: Path, small: bool) -> None:
         if not error <= TOLERANCE:
             raise RuntimeError(
                 f"{model.name}: expected ONNX Runtime within {TOLERANCE} of PyTorch "
-                f"at batch {batch}, found {error:.2e}"
+                f"at batch {batch}, got {error:.2e}"
             )
 
 

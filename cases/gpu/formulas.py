@@ -69,6 +69,6 @@ def shifts(rows, *xs):
 
 
 def relative_error(found: np.ndarray, expected: np.ndarray) -> float:
-    """||found - expected|| / ||expected||; NaN where anything is no number."""
+    """||found - expected|| / ||expected||; NaN if any element is NaN."""
     difference = np.linalg.norm((found - expected).ravel())
     return float(difference / max(np.linalg.norm(expected.ravel()), 1e-30))

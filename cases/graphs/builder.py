@@ -179,7 +179,7 @@ class Builder:
         return formula
 
     def pick(self, dtypes, *, dims=None, **options) -> Value:
-        """A value to read: one that is there, one made of it, or a new input."""
+        """A value to read: an existing one, one made of it, or a new input."""
         wanted = Requirement(dtypes, None if dims is None else tuple(dims), **options)
         preferred, self.preferred = self.preferred, None
         if preferred and wanted.fits(preferred):

@@ -9,7 +9,7 @@ import numpy as np
 
 from cases.graphs.values import Value
 
-#: Beyond this, results are compared with so much tolerance that nothing is learnt from them.
+#: Beyond this error, the tolerance is so large that a comparison shows nothing.
 MOST_ERROR = 1e3
 
 

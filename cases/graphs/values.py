@@ -107,7 +107,7 @@ class Program:
     seed: int
     model: object
     feeds: dict[str, np.ndarray]
-    # Of every value, also of those that are no outputs: shrinking makes outputs of them.
+    # For every value, not for outputs alone: shrinking turns inner values into outputs.
     tolerances: dict[str, float] = field(default_factory=dict)
     special: set[str] = field(default_factory=set)
     types: dict[str, np.dtype] = field(default_factory=dict)

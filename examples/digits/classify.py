@@ -35,7 +35,7 @@ class Ink:
             self.greys, self.line, self.right, self.wrong, self.times = " .:o#", "-", "+", "-", "x"
 
     def picture(self, image: np.ndarray) -> list[str]:
-        """One line a row of pixels; a pixel is two characters wide, which is about square."""
+        """One line per row of pixels; a pixel is two characters wide, which is about square."""
         levels = np.rint(image * (len(self.greys) - 1)).astype(int)
         return ["".join(self.greys[level] * 2 for level in row) for row in levels]
 

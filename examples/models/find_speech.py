@@ -83,7 +83,7 @@ def read_wave(path: str) -> np.ndarray:
         found = file.getframerate(), file.getsampwidth()
         if found != (RATE, 2):
             raise ValueError(
-                f"expected {RATE} samples of 2 bytes a second, found {found[0]} of {found[1]}"
+                f"expected {RATE} samples of 2 bytes a second, got {found[0]} of {found[1]}"
             )
         samples = np.frombuffer(file.readframes(file.getnframes()), "<i2")
         return samples.reshape(-1, file.getnchannels()).mean(axis=1) / 32768

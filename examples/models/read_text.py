@@ -155,7 +155,7 @@ def main() -> None:
         sys.exit(f"error: {error}")
     if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8:
         parser.error(
-            f"--image: expected bytes of [height, width, 3], found {picture.dtype} {picture.shape}"
+            f"--image: expected bytes of [height, width, 3], got {picture.dtype} {picture.shape}"
         )
     if arguments.save:
         header = f"P6 {picture.shape[1]} {picture.shape[0]} 255\n".encode()

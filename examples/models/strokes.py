@@ -63,7 +63,7 @@ def written(text: str, height: int) -> np.ndarray:
     """A picture of one line in dark on white, height x width x RGB; capitals are so many pixels high."""
     unknown = sorted(set(text.upper()) - set(LETTERS))
     if unknown:
-        raise ValueError(f"expected letters, digits, '-', '.' and blanks, found {unknown[0]!r}")
+        raise ValueError(f"expected letters, digits, '-', '.' and blanks, got {unknown[0]!r}")
     unit, margin = height / 6, height / 2
     places = np.cumsum([0, *(BLANK if letter == " " else SPACING for letter in text)])
     size = (2 * height, int(2 * margin + places[-1] * unit))

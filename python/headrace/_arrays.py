@@ -74,13 +74,12 @@ def numpy_dtype(element_type: str) -> np.dtype[Any]:
         import ml_dtypes
     except ImportError:
         raise UnsupportedError(
-            f"element type {element_type}: expected the package ml_dtypes to be installed, "
-            "found none"
+            f"element type {element_type}: expected the package ml_dtypes to be installed, got none"
         ) from None
     if not hasattr(ml_dtypes, name):
         raise UnsupportedError(
             f"element type {element_type}: expected a version of ml_dtypes that has {name}, "
-            f"found {ml_dtypes.__version__}"
+            f"got {ml_dtypes.__version__}"
         )
     return np.dtype(getattr(ml_dtypes, name))
 
@@ -122,7 +121,7 @@ def is_torch(value: Any) -> bool:
 def from_torch(value: Any, name: str, element_type: str) -> Any:
     if value.device.type != "cpu":
         raise InvalidArgumentError(
-            f"input '{name}': expected a tensor in main memory, got one on device '{value.device}'"
+            f"input '{name}': expected a tensor in host memory, got one on device '{value.device}'"
         )
     found = str(value.dtype).removeprefix("torch.")
     if found != NUMPY_NAMES[element_type]:

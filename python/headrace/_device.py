@@ -25,8 +25,8 @@ DEFAULT_STREAM = 1
 class DeviceArray:
     """An output on a CUDA device.
 
-    Other libraries take it over in place (`torch.from_dlpack(y)`, `cupy.from_dlpack(y)`);
-    `np.asarray(y)` copies it to main memory.
+    Other libraries use it in place (`torch.from_dlpack(y)`, `cupy.from_dlpack(y)`); `np.asarray(y)`
+    copies it to host memory.
     """
 
     def __init__(self, core: _core.DeviceArray) -> None:
@@ -34,10 +34,12 @@ class DeviceArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape."""
         return self._core.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """The element type, as NumPy's."""
         return numpy_dtype(self._core.element_type)
 
     @property
@@ -65,6 +67,8 @@ class DeviceArray:
 def to_cuda(array: Any) -> DeviceArray:
     """A copy of the array on the CUDA device that programs run on.
 
+    Raises `UnsupportedError` if there is no device.
+
     >>> y = model.to("cuda")(hr.to_cuda(x))  # y is on the device, too
     """
     host = np.ascontiguousarray(array)
@@ -84,9 +88,9 @@ def is_on_cuda(value: Any) -> bool:
 def run(
     core: _core.Model, values: Sequence[Any], convert: Callable[[Any, int], Any]
 ) -> list[Any] | None:
-    """The outputs as PyTorch's tensors where an input is one of those on a device, in the order of
-    PyTorch's current stream; as `DeviceArray` where an input is another array on a device; None
-    where all are in main memory."""
+    """The outputs on the device if an input is on it: PyTorch tensors, in the order of PyTorch's
+    current stream, if an input is one, else `DeviceArray`s. None if all inputs are in host memory.
+    """
     there = [value for value in values if is_on_cuda(value)]
     if not there:
         return None

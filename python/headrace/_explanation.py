@@ -11,12 +11,12 @@ class Explanation(dict[str, Any]):
     """The compiler's report on a program; see `Model.explain`.
 
     Keys: name, symbols; recipe, every choice of the compiler as text (docs/recipes.md); why_not,
-    what it did not do (each with step, reason, bytes that would be saved or None); planning, how
+    missed optimizations (each with step, reason, bytes that would be saved or None); planning, how
     kernels were planned, in a sentence; before and after (each with kernels, bytes_moved,
     operations, intermediate_bytes); kernels, a list (each with name, operators, kind, schedule,
-    recipe, notes, where, the engine that runs it, why_not, why not the target's, bytes_read,
+    recipe, notes, where: the backend that runs it, why_not: why the target does not, bytes_read,
     bytes_written, bytes_saved, operations, intermediate_bytes, workspace_bytes); peak_bytes (None
-    where sizes are open), constant_bytes; phase_milliseconds.
+    if a dimension is dynamic), constant_bytes; phase_milliseconds.
     """
 
     def __str__(self) -> str:

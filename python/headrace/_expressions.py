@@ -31,7 +31,7 @@ _SHORT_NAMES = {long: short for short, long in NUMPY_NAMES.items()}
 
 
 class Expr:
-    """A scalar expression: numbers, elements of tensors, positions along axes, sizes.
+    """A scalar expression: numbers, elements of tensors, positions along axes, extents.
 
     Python's operators apply to it, and the functions of this package (`hr.exp`, `hr.select`, ...).
     """
@@ -45,11 +45,11 @@ class Expr:
 
     @property
     def dtype(self) -> str:
-        """The element type, as "f32"."""
+        """The element type, such as "f32"."""
         return self._core.dtype
 
     def astype(self, dtype: Any) -> Expr:
-        """The value in another element type."""
+        """The value converted to another element type."""
         return Expr(_core.expr_cast(self._core, type_name(dtype)))
 
     def __bool__(self) -> NoReturn:
@@ -152,7 +152,7 @@ class Expr:
 
 
 class Axis(Expr):
-    """An axis to reduce along; in expressions, the position along it."""
+    """An axis to reduce along, made by `hr.axis`; in expressions, the position along it."""
 
     __slots__ = ("axis_core",)
 
@@ -162,15 +162,17 @@ class Axis(Expr):
 
     @property
     def name(self) -> str:
+        """The name, which schedules and reports use."""
         return self.axis_core.name
 
     @property
     def extent(self) -> Expr:
+        """The number of positions."""
         return Expr(self.axis_core.extent)
 
 
 class Tensor:
-    """A tensor of a program: a placeholder or a stage that `hr.compute` made.
+    """A tensor of a program: a placeholder, or a stage made by `hr.compute` or `hr.solve`.
 
     Indexing it with one expression per dimension reads an element.
     """
@@ -182,18 +184,22 @@ class Tensor:
 
     @property
     def name(self) -> str:
+        """The name, which schedules and reports use."""
         return self._core.name
 
     @property
     def dtype(self) -> str:
+        """The element type, such as "f32"."""
         return self._core.dtype
 
     @property
     def shape(self) -> tuple[int | Expr, ...]:
+        """The extents: integers, or expressions of dynamic dimensions."""
         return tuple(plain(size) for size in self._core.shape)
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self._core.shape)
 
     def __getitem__(self, indices: Any) -> Expr:
@@ -227,12 +233,16 @@ def var(names: str, *, min: int = 0, least: int | None = None) -> Expr | tuple[E
 
 
 def placeholder(shape: Any, dtype: Any = "f32", name: str | None = None) -> Tensor:
-    """An input of a program; its size in each dimension is a number or made of `hr.var`."""
+    """An input of a program. An extent is an integer or an expression of `hr.var`.
+
+    >>> A = hr.placeholder((n, 64), "f32", name="A")
+    """
     return Tensor(_core.expr_placeholder(to_shape(shape), type_name(dtype), name or ""))
 
 
 def axis(extent: Any, name: str | None = None) -> Axis:
-    """An axis to reduce along: positions 0 to extent - 1, or of a pair (low, high) low to high - 1.
+    """An axis to reduce along: positions from 0 to `extent` - 1; for a pair (low, high), from low
+    to high - 1.
 
     >>> r = hr.axis(k, name="r")
     """
@@ -241,7 +251,10 @@ def axis(extent: Any, name: str | None = None) -> Axis:
 
 
 def compute(shape: Any, body: Callable[..., Any], name: str | None = None) -> Tensor:
-    """A tensor whose element at each point is `body` of its indices.
+    """A tensor whose element at each point is `body` of its indices; `body` takes one per
+    dimension.
+
+    Raises an `Error` if an index may leave its tensor with no condition that prevents it.
 
     >>> C = hr.compute((n, m), lambda i, j: A[i, j] + B[j], name="C")
     """
@@ -262,11 +275,12 @@ def solve(
     positive_definite: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The solution x of A x = b for a batch of systems: A is [..., n, n], b is [..., n, r].
+    """The solutions x of the linear systems A x = b: `matrix` is [..., n, n], `right` is [..., n,
+    r].
 
-    Complex numbers are a last dimension of 2, real and imaginary part. Of matrices that are Hermitian
-    and positive definite only the lower triangle is read. A recipe chooses the factorization:
-    "expand x as lu", or "cholesky".
+    With `complex`, a last dimension of 2 holds real and imaginary part. With `positive_definite`, A
+    is Hermitian and positive definite, and only its lower triangle is read. A recipe chooses the
+    factorization: "expand x as lu", or "cholesky".
 
     >>> x = hr.solve(A, b, positive_definite=True, name="x")
     """
@@ -292,7 +306,10 @@ def parameter_names(body: Callable[..., Any], rank: int, stage: str) -> list[str
 
 
 def sum(value: Any, axis: Axis | Sequence[Axis]) -> Expr:
-    """The sum along one axis or several; of bools, how many are true."""
+    """The sum along one axis or several; of bools, the number of true ones.
+
+    >>> total = hr.compute((n,), lambda i: hr.sum(A[i, r], axis=r))
+    """
     return Expr(_core.expr_reduce("sum", to_core(value), to_axes(axis)))
 
 
@@ -302,12 +319,12 @@ def prod(value: Any, axis: Axis | Sequence[Axis]) -> Expr:
 
 
 def min(value: Any, other: Any = None, *, axis: Axis | Sequence[Axis] | None = None) -> Expr:
-    """The lesser of two values, or the least along axes. NaN wins."""
+    """The smaller of two values, or the minimum along axes. NaN if a value is NaN."""
     return extreme("min", value, other, axis)
 
 
 def max(value: Any, other: Any = None, *, axis: Axis | Sequence[Axis] | None = None) -> Expr:
-    """The greater of two values, or the greatest along axes. NaN wins."""
+    """The larger of two values, or the maximum along axes. NaN if a value is NaN."""
     return extreme("max", value, other, axis)
 
 
@@ -320,9 +337,9 @@ def extreme(kind: str, value: Any, other: Any, axis: Axis | Sequence[Axis] | Non
 
 
 def reducer(combine: Callable[[Expr, Expr], Any], identity: Any) -> Callable[..., Expr]:
-    """A reduction of your own, used as `hr.sum` is.
+    """A custom reduction, which is used like `hr.sum`.
 
-    `combine` must be associative and commutative; `identity` is what changes nothing.
+    `combine` must be associative and commutative, with `identity` as its neutral element.
 
     >>> longest = hr.reducer(lambda a, b: hr.select(abs(a) > abs(b), a, b), identity=0.0)
     >>> L = hr.compute((n,), lambda i: longest(A[i, r], axis=r))
@@ -340,7 +357,10 @@ def reducer(combine: Callable[[Expr, Expr], Any], identity: Any) -> Callable[...
 
 
 def select(condition: Any, yes: Any, no: Any) -> Expr:
-    """`yes` where the condition holds, `no` elsewhere. The branch not chosen may lie outside."""
+    """`yes` if the condition holds, else `no`. The value not chosen may read outside of its tensor.
+
+    >>> padded = hr.compute((n + 2,), lambda i: hr.select(hr.all(i > 0, i <= n), A[i - 1], 0.0))
+    """
     return apply("select", condition, yes, no)
 
 
@@ -362,10 +382,12 @@ def joined(op: str, conditions: Sequence[Any], empty: bool) -> Expr:
 
 
 def pow(value: Any, exponent: Any) -> Expr:
+    """`value` to the power of `exponent`."""
     return apply("pow", value, exponent)
 
 
 def abs(value: Any) -> Expr:
+    """The absolute value."""
     return apply("abs", value)
 
 
@@ -380,12 +402,13 @@ def compile(
     recipe: str | Schedule | LaunchSchedule = "",
     accelerator: str | os.PathLike[str] = "",
 ) -> Model:
-    """A program that computes these tensors, called with the arrays of their placeholders.
+    """A program that computes these tensors, as a `Model` that takes the arrays of their
+    placeholders.
 
-    The arrays come in the order in which the placeholders were made. It is compiled when it is
-    first called; the options are those of `hr.load`. `recipe` says how its loops run or its stages
-    are launched, as text or as made by `hr.schedule`, whose target it brings along; what it does not
-    speak of, the compiler decides.
+    The arrays come in the order in which the placeholders were made. The program is compiled when
+    it is first called; the options are those of `hr.load`. `recipe` says how its loops run or its
+    stages are launched: text, or a schedule made by `hr.schedule`, which also selects the target.
+    The compiler makes every choice that the recipe omits.
 
     >>> f = hr.compile(C)
     >>> c = f(a, b)

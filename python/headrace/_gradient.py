@@ -17,10 +17,11 @@ Arrays = np.ndarray | tuple[np.ndarray, ...]
 
 
 def grad(model: Model, wrt: str | Iterable[str] | None = None) -> Model:
-    """The gradient of a program that yields one number, as a program of the same inputs.
+    """The gradient of a program with one scalar output, as a program of the same inputs.
 
-    `wrt` names inputs or weights (`Model.weights`), by default every input of floating-point type;
-    the gradients stand in that order.
+    `wrt` names inputs or weights (`Model.weights`), by default every floating-point input; the
+    gradients are the outputs, in that order. Raises `InvalidArgumentError` for other programs, and
+    `UnsupportedError` if an operator has no gradient.
 
     >>> slope = hr.grad(loss, wrt=["x", "layer1.weight"])
     >>> dx, dw = slope(x, target)
@@ -30,16 +31,19 @@ def grad(model: Model, wrt: str | Iterable[str] | None = None) -> Model:
 
 
 def value_and_grad(model: Model, wrt: str | Iterable[str] | None = None) -> ValueAndGrad:
-    """The program's value and its gradient: `value, gradient = value_and_grad(loss)(x)`."""
+    """The value and the gradient (see `grad`) of a program with one scalar output.
+
+    >>> value, gradient = hr.value_and_grad(loss)(x)
+    """
     _expect_scalar(model, "value_and_grad")
     return ValueAndGrad(model, wrt)
 
 
 def vjp(model: Model, wrt: str | Iterable[str] | None = None) -> ValueAndGrad:
-    """As `value_and_grad`, for programs that yield any tensors.
+    """The vector-Jacobian product of a program with any outputs.
 
-    It takes the gradients of these as well: after the inputs, or as `NAME.grad`. Yields what they
-    become going backward through the program.
+    The result is called with the inputs, then with the gradients of the outputs (or `NAME.grad=`),
+    and returns the outputs and the gradients of `wrt` (see `grad`).
 
     >>> logits, dx = hr.vjp(digits)(images, logits_grad)
     """
@@ -55,6 +59,7 @@ class ValueAndGrad:
         self._values = len(model.outputs)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> tuple[Arrays, Arrays]:
+        """Run the program; returns its outputs and the gradients, each an array or a tuple."""
         results = self.model._run(self.model._arrange(args, kwargs))
         return Model._pack(results[: self._values]), Model._pack(results[self._values :])
 
@@ -65,10 +70,11 @@ class ValueAndGrad:
 def forward_backward(
     model: Model, wrt: str | Iterable[str] | None = None, *, memory_budget: int | None = None
 ) -> ForwardBackward:
-    """A program and its gradient as two programs, for those who run them at different times.
+    """A program and its gradient as two programs, which may run at different times.
 
-    `memory_budget` bounds the bytes kept between the two beyond inputs and outputs; what is not
-    kept is computed again. By default, whichever should be faster.
+    `memory_budget` bounds the bytes of saved tensors, beyond inputs and outputs, that go from
+    forward to backward; other values are recomputed. By default, values are saved or recomputed by
+    predicted time.
 
     >>> pair = hr.forward_backward(digits)
     >>> logits, kept = pair.forward(images)
@@ -78,7 +84,7 @@ def forward_backward(
 
 
 class ForwardBackward:
-    """Two programs; made by `headrace.forward_backward`."""
+    """A forward and a backward program; made by `headrace.forward_backward`."""
 
     def __init__(
         self,
@@ -98,7 +104,7 @@ class ForwardBackward:
 
     @property
     def kept(self) -> tuple[TensorSpec, ...]:
-        """Tensors kept between the programs beyond inputs and outputs."""
+        """The saved tensors, beyond inputs and outputs, that the backward program takes."""
         specs = self.backward_model.inputs
         return tuple(
             spec
@@ -107,20 +113,24 @@ class ForwardBackward:
         )
 
     def forward(self, /, *args: Any, **kwargs: Any) -> tuple[Arrays, list[Any]]:
-        """The program's outputs, and what `backward` takes before their gradients."""
+        """Run the forward program; returns its outputs, and the values that `backward` takes."""
         inputs = self.forward_model._arrange(args, kwargs)
         results = self.forward_model._run(inputs)
         kept = [(inputs if is_input else results)[index] for is_input, index in self._places]
         return Model._pack(results[: self._outputs]), kept
 
     def backward(self, kept: Sequence[Any], /, *gradients: Any) -> Arrays:
-        """The gradients, from those of the outputs of floating-point type."""
+        """Run the backward program on the gradients of the floating-point outputs; returns the
+        gradients.
+        """
         return self.backward_model(*kept, *gradients)
 
     def explain(
         self, sizes: dict[str, int] | None = None, /, **named_sizes: int
     ) -> GradientExplanation:
-        """Tensors kept, values computed again and data moved, in each direction."""
+        """Saved tensors, recomputed values and data moved, for each direction (see
+        `Model.explain`).
+        """
         forward = self.forward_model.explain(sizes, **named_sizes)
         backward = self.backward_model.explain(sizes, **named_sizes)
         kept = [
@@ -136,7 +146,7 @@ class ForwardBackward:
 
 
 class GradientExplanation(dict[str, Any]):
-    """Keys: forward and backward (each as `Model.explain` has it), kept, computed_again."""
+    """Keys: forward and backward (each as in `Model.explain`), kept, computed_again."""
 
     def __str__(self) -> str:
         rows = [["kept beyond inputs and outputs", "type", "shape"]]

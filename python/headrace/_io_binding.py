@@ -31,9 +31,11 @@ class IOBinding:
         self._results: list[OrtValue] = []
 
     def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
+        """Bind an array as an input."""
         self._bind_input(name, arr_on_cpu)
 
     def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
+        """Bind a value as an input."""
         self._bind_input(name, ortvalue)
 
     def bind_input(
@@ -45,7 +47,7 @@ class IOBinding:
         shape: Sequence[int],
         buffer_ptr: int,
     ) -> None:
-        """Binds memory of the caller's, which must live as long as the binding has it."""
+        """Bind memory of the caller as an input; it must live as long as the binding uses it."""
         require_cpu(device_type)
         self._bind_input(name, array_at(buffer_ptr, shape, element_type))
 
@@ -58,7 +60,7 @@ class IOBinding:
         shape: Sequence[int] | None = None,
         buffer_ptr: int | None = None,
     ) -> None:
-        """Asks for an output, in memory of the caller's if there is a `buffer_ptr`."""
+        """Request an output, in memory of the caller if there is a `buffer_ptr`."""
         require_cpu(device_type)
         if buffer_ptr is None:
             self._bind_output(name, None)
@@ -71,13 +73,14 @@ class IOBinding:
             self._bind_output(name, OrtValue.ortvalue_from_numpy(array))
 
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
+        """Request an output in the memory of a value."""
         self._bind_output(name, ortvalue)
 
     def synchronize_inputs(self) -> None:
-        """Inputs are in main memory: there is nothing to wait for."""
+        """Does nothing: inputs are in host memory."""
 
     def synchronize_outputs(self) -> None:
-        """Outputs are in main memory: there is nothing to wait for."""
+        """Does nothing: outputs are in host memory."""
 
     def get_outputs(self) -> list[OrtValue]:
         """The outputs of the last run, in the order in which they were bound."""
@@ -90,9 +93,11 @@ class IOBinding:
         ]
 
     def clear_binding_inputs(self) -> None:
+        """Remove all inputs."""
         self.inputs.clear()
 
     def clear_binding_outputs(self) -> None:
+        """Remove all outputs."""
         self.outputs.clear()
         self._results.clear()
 

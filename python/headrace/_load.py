@@ -34,22 +34,28 @@ def load(
     accelerator: str | os.PathLike[str] = "",
     threads: int = 0,
 ) -> Model | Script:
-    """Read a program from a file: an ONNX model, which is compiled when it is first called, or a
-    package, which is compiled already (see `write_package`) and may hold several programs. A
-    packaged script is a `Script`, everything else a `Model`.
+    """Load a program from a file: an ONNX model, which is compiled when it is first called, or a
+    package, which is compiled already (see `write_package`). Returns a `Script` for a packaged
+    script, else a `Model`.
 
-    `path` may be the model itself, too: the bytes of an ONNX file, or an `onnx.ModelProto`. Such a
-    model has no external data.
+    `path` may also be the model itself: the bytes of an ONNX file, or an `onnx.ModelProto`. Such a
+    model cannot have external data.
 
-    `target` is "cpu" or "cuda" (see `Model.to`). `expansion` says how matrix products are computed:
-    "generated" code, "openblas" or "cublas", or "auto" for whichever should be faster.
-    `plan_cache_size` bounds the versions kept for different sizes. `specialize` says when a program
-    with dynamic dimensions gets a faster version for exact sizes: "auto" in the background, once
-    calls of some sizes have taken as long as compiling did; "always" before a call of other sizes,
-    without one for all sizes; "never" (docs/onnx.md). `recipe` is the text of one: choices of the
-    compiler, all or some (docs/recipes.md). `accelerator` is the file of a machine with coarse
-    operators: the program is compiled as it was mapped to it (docs/rewriting.md). `threads` is how
-    many run a call; 0: as many as the process has (`get_threads`).
+    `target`: "cpu", "cuda", ... (see `Model.to`).
+    `expansion`: how matmuls and similar operators are computed: "generated" code, a library
+    ("openblas", "cublas"), or "auto" for the one predicted to be faster.
+    `plan_cache_size`: the maximum number of cached versions for different shapes.
+    `specialize`: when a program with dynamic dimensions is compiled for exact shapes, which is
+    faster: "auto" (in the background, once calls have taken as long as compiling did), "always"
+    (before a call with new shapes) or "never" (docs/onnx.md).
+    `program`: selects one of several programs in a package.
+    `recipe`: choices of the compiler as text, all or some (docs/recipes.md).
+    `accelerator`: the file of an accelerator to whose operators the program is mapped first
+    (docs/rewriting.md).
+    `threads`: the number of threads of a call; 0 for that of the process (`get_threads`).
+
+    Raises `InvalidFileError`, `InvalidModelError` or `UnsupportedError`, whose message names the
+    node.
 
     >>> import headrace as hr
     >>> digits = hr.load("digits.onnx")
@@ -108,10 +114,10 @@ def write_package(
 ) -> None:
     """Compile ONNX models ahead of time into one package, which runs without the compiler.
 
-    `processors` are levels of x86-64, or "native"; without them the package has code for all levels
-    and the best is chosen when it is loaded. With the target "cuda" (or "cuda:sm_80", ...) it runs
-    on a CUDA device instead. `sizes` fixes dynamic dimensions. `recipe` is as in `load`, for one
-    model, and `accelerator` for all of them.
+    `processors`: x86-64 microarchitecture levels ("x86-64-v3"), or "native"; by default the package
+    has code for all levels, and the best is chosen when it is loaded. With the target "cuda" (or
+    "cuda:sm_80", ...) the package runs on a CUDA device instead. `sizes` fixes dynamic dimensions.
+    `recipe` is that of `load`, for one model; `expansion` and `accelerator` apply to all models.
 
     >>> hr.write_package("digits.onnx", "digits.hrpkg")
     >>> hr.load("digits.hrpkg")(images)

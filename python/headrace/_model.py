@@ -27,7 +27,7 @@ class Model:
     >>> logits = digits(image=images)      # the same, by name
     >>> first, second = two_outputs(x, y)  # several: a tuple in declared order
 
-    Inputs are NumPy arrays, PyTorch tensors and anything else that speaks DLPack or the buffer
+    Inputs are NumPy arrays, PyTorch tensors and anything else that supports DLPack or the buffer
     protocol. They are used in place if they are in C order, and must have the declared element
     type; numbers and lists of numbers are converted. Outputs are NumPy arrays that own their
     memory; `torch.from_dlpack(logits)` shares it.
@@ -43,19 +43,22 @@ class Model:
 
     @property
     def name(self) -> str:
+        """The program's name."""
         return self._core.name
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
+        """The declared inputs, in order."""
         return self._inputs
 
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
+        """The declared outputs, in order."""
         return self._outputs
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Notes of the writer of an ONNX file, such as the names of classes; a package has none."""
+        """The metadata of an ONNX file, such as the names of classes; empty for a package."""
         return self._core.metadata
 
     @property
@@ -65,22 +68,28 @@ class Model:
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The names of the sizes that are open, such as "batch"."""
+        """The names of the dynamic dimensions, such as "batch"."""
         return tuple(self._core.symbols)
 
     @property
     def compiled_versions(self) -> int:
-        """How many versions, each for some range of sizes, are compiled now."""
+        """The number of compiled versions that are cached now, each for some range of extents."""
         return self._core.compiled_versions
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> np.ndarray | tuple[np.ndarray, ...]:
+        """Run the program on inputs by position or by name.
+
+        Returns an array if there is one output, else a tuple in declared order. Raises
+        `MissingInputError`, `ShapeMismatchError` or `TypeMismatchError` if an input does not match
+        its declaration, and `OutOfRangeError` or `DivisionByZeroError` for errors in the data.
+        """
         model, values = self._bind(args, kwargs)
         return self._pack(model._run(values))
 
     def run_dict(self, feeds: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Run on inputs by name and return outputs by name.
 
-        Serves names that are no Python identifiers, too:
+        The names need not be Python identifiers:
 
         >>> model.run_dict({"input.1": x})["output.1"]
         """
@@ -91,7 +100,7 @@ class Model:
     def reference(
         self, /, *args: Any, keep_double: bool = False, **kwargs: Any
     ) -> np.ndarray | tuple[np.ndarray, ...]:
-        """Run operator by operator in double precision: slow, and as exact as can be.
+        """Evaluate the program operator by operator in double precision: slow, but exact.
 
         The outputs have their declared types, or float64 with `keep_double`.
 
@@ -105,9 +114,10 @@ class Model:
         return self._pack(self._typed(values))
 
     def compile(self, /, *args: Any, **kwargs: Any) -> Model:
-        """Compile for the sizes of these inputs, as a call would, but do not run.
+        """Compile for the shapes of these inputs, as a call would, but do not run. Returns the
+        model.
 
-        A model that runs in stages (`staged`) is run: what its parts are shows in values.
+        A staged model (`staged`) is run: its programs depend on values.
         """
         if self._core.staged:
             self._run(self._arrange(args, kwargs))
@@ -118,6 +128,8 @@ class Model:
     def ir(self, phase: str, sizes: Mapping[str, int] | None = None, /, **named_sizes: int) -> str:
         """The program as text after a phase of the compiler (see `headrace.phases`).
 
+        Raises `InvalidArgumentError` if there is no such phase.
+
         >>> print(digits.ir("kernels", batch=16))
         """
         return self._core.ir(phase, self._sizes(sizes, named_sizes))
@@ -125,8 +137,8 @@ class Model:
     def explain(self, sizes: Mapping[str, int] | None = None, /, **named_sizes: int) -> Explanation:
         """The compiler's report: data movement before and after, kernel by kernel.
 
-        A dict that prints as a table. Amounts are numbers where they depend on sizes given here
-        or known, else expressions such as "1024*batch".
+        Returns a dict that prints as a table. Amounts are integers if they are known for the
+        extents given here, else expressions such as "1024*batch".
 
         >>> report = digits.explain(batch=16)
         >>> report["after"]["bytes_moved"] < report["before"]["bytes_moved"]
@@ -149,8 +161,9 @@ class Model:
     ) -> dict[str, Any]:
         """Task graphs of the program on arrays of processing elements, as `headrace explore` shows.
 
-        All sizes must have values. `granularity` is "map", a task for every operator or part of one,
-        or "fused", with operators in the kernels that the compiler plans.
+        All dynamic dimensions must have values. `pes` are numbers of processing elements.
+        `granularity` is "map", a task for every operator or part of one, or "fused", with operators
+        in the kernels that the compiler plans. Returns the report as a dict (docs/exploration.md).
 
         >>> report = digits.explore(batch=1, pes=[16])
         >>> whole = report["explorations"][-1]
@@ -181,11 +194,11 @@ class Model:
         )
 
     def to(self, target: str, /) -> Model:
-        """The same program compiled for another target: "cpu", "cuda", "cuda:sm_80", ...
+        """This program compiled for another target: "cpu", "cuda", "cuda:sm_80", ...
 
         On "cuda", arrays of a CUDA device are used in place, and outputs are arrays there:
         PyTorch's tensors if an input was one, else `headrace.DeviceArray`. If all inputs are in
-        main memory, so are the outputs.
+        host memory, so are the outputs. Raises `UnsupportedError` if there is no such device.
 
         >>> logits = digits.to("cuda")(images.cuda())
         """
@@ -193,9 +206,10 @@ class Model:
 
     @property
     def staged(self) -> bool:
-        """Whether it is no single program, because shapes, control flow or values depend on data.
+        """Whether the model is split into several programs (graph breaks).
 
-        Such a model is compiled part by part as it runs, and has no gradient and no package.
+        A model is split if shapes, control flow or constants depend on data. Its programs are
+        compiled as a call reaches them; it has no gradient and no package.
         """
         return self._core.staged
 
@@ -292,10 +306,9 @@ class Model:
         given = {**(sizes or {}), **named_sizes}
         for symbol, size in given.items():
             if symbol not in self.symbols:
-                raise InvalidArgumentError(
-                    f"model '{self.name}': expected sizes of "
-                    f"{self._names(self.symbols) or 'nothing, all being fixed'}, got '{symbol}'"
-                )
+                names = self._names(self.symbols)
+                expected = f"expected sizes of {names}" if names else "it has no dynamic dimensions"
+                raise InvalidArgumentError(f"model '{self.name}': {expected}, got '{symbol}'")
             given[symbol] = operator.index(size)
             if given[symbol] < 0:
                 raise InvalidArgumentError(

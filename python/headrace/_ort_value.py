@@ -49,7 +49,7 @@ _ELEMENT_TYPES_BY_NUMBER = {number: name for name, number in _ONNX_NUMBERS.items
 
 
 class OrtValue:
-    """A tensor in memory that runs may share, or another value that a run yielded.
+    """A tensor in memory that runs may share, or another value that a run returned.
 
     >>> value = hr.OrtValue.ortvalue_from_numpy(images)
     >>> (logits,) = session.run_with_ort_values(["logits"], {"image": value})
@@ -109,17 +109,19 @@ class OrtValue:
         np.copyto(self._value, array)
 
     def shape(self) -> list[int]:
+        """The shape of a tensor."""
         return list(self.numpy().shape)
 
     def data_type(self) -> str:
-        """As in "tensor(float)"."""
+        """The type as ONNX writes it: "tensor(float)"."""
         return onnx_type(self._element_type)
 
     def element_type(self) -> int:
-        """The number that the type of the elements has in ONNX's TensorProto."""
+        """The number of the element type in ONNX's TensorProto."""
         return _ONNX_NUMBERS[self._element_type]
 
     def tensor_size_in_bytes(self) -> int:
+        """The bytes of a tensor's elements."""
         return self.numpy().nbytes
 
     def data_ptr(self) -> int:
@@ -127,18 +129,23 @@ class OrtValue:
         return self.numpy().ctypes.data
 
     def device_name(self) -> str:
+        """The device of the memory: "cpu"."""
         return "cpu"
 
     def has_value(self) -> bool:
+        """Whether an optional has a value; true for other types."""
         return self._value is not None
 
     def is_tensor(self) -> bool:
+        """Whether the value is a numeric or string tensor."""
         return isinstance(self._value, np.ndarray)
 
     def is_sparse_tensor(self) -> bool:
+        """False: there are no sparse tensors."""
         return False
 
     def is_tensor_sequence(self) -> bool:
+        """Whether the value is a sequence of tensors."""
         element = inner(self._element_type, "sequence")
         return element is not None and inner(element, "map") is None
 

@@ -17,6 +17,6 @@ class Phase(NamedTuple):
 def phases(target: str = "cpu", *, gradient: bool = False) -> list[Phase]:
     """The compiler's phases for a target in order; `Model.ir` takes their names.
 
-    With `gradient` those that make a program with gradients of one without, before these.
+    With `gradient`, the phases of differentiation, which come before these.
     """
     return [Phase(*phase) for phase in _core.phases(target, gradient)]

@@ -25,14 +25,15 @@ def quantize(
     percentile: float = 99.99,
     keep_float: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Quantize a float ONNX model to int8 and write it as `output`, with QuantizeLinear and
-    DequantizeLinear around what becomes integers; returns the report.
+    """Quantize a float ONNX model to int8, write it to `output` with QuantizeLinear and
+    DequantizeLinear operators, and return the report.
 
-    `calibration` are samples of the inputs, counted by their first dimension: an array, a list of
-    arrays in the order of the inputs, or a dict by their names. `weights` have a scale for each
-    "channel" or "tensor"; `scales` are any "float" or powers of two ("po2"). `ranges` says how far
-    activations reach before they are clipped: "minmax", "percentile" or, where the squared error is
-    least, "mse". Nodes named in `keep_float` stay as they are. See docs/quantization.md.
+    `calibration` are samples of the inputs, stacked along the first dimension: an array, a list of
+    arrays in the order of the inputs, or a dict by their names. `weights` have a scale per
+    "channel" or per "tensor"; `scales` are any "float" or powers of two ("po2"). `ranges` says
+    where activations are clipped: at their extremes ("minmax"), at a "percentile" of them, or where
+    the squared error is least ("mse"). Nodes named in `keep_float` stay float. See
+    docs/quantization.md.
 
     >>> import headrace as hr
     >>> report = hr.quantize("digits.onnx", images, "digits.int8.onnx")

@@ -1,4 +1,4 @@
-"""Schedules: how the loops of a program of tensor expressions are to run."""
+"""Schedules: how the loops of a program of tensor expressions run."""
 
 from __future__ import annotations
 
@@ -25,27 +25,34 @@ class Recipe:
 
     @property
     def recipe(self) -> str:
-        """All that was said so far, a line each."""
+        """The directives given so far, one per line."""
         return self._core.recipe
 
     @property
     def stages(self) -> tuple[str, ...]:
+        """The names of the program's stages."""
         return tuple(self._core.stages)
 
     def apply(self, recipe: str) -> Self:
-        """Give the lines of a recipe: all of them, or none if one is not legal."""
+        """Apply the lines of a recipe: all of them, or none if one is illegal, which raises an
+        `Error`.
+        """
         self._core.apply_text(recipe)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the recipe to a file."""
         Path(path).write_text(self.recipe, encoding="utf-8")
 
     def load(self, path: str | os.PathLike[str]) -> Self:
+        """Apply the recipe in a file."""
         return self.apply(Path(path).read_text(encoding="utf-8"))
 
 
 class Schedule(Recipe):
-    """Steps on the loops of a program's stages; each is checked when it is given.
+    """Scheduling directives on the loops of a program's stages; made by `hr.schedule`.
+
+    Each directive is checked when it is given; an illegal one raises an `Error` with the reason.
 
     >>> s = hr.schedule(C)
     >>> io, ii = s[C].split("i", 8)
@@ -68,7 +75,9 @@ class Schedule(Recipe):
 
 
 class LaunchSchedule(Recipe):
-    """How the stages of a program are launched on a device; each launch is checked when it is given.
+    """How the stages of a program are launched on a device; made by `hr.schedule`.
+
+    Each launch is checked when it is given; an illegal one raises an `Error` with the reason.
 
     >>> s = hr.schedule(C, target="cuda")
     >>> s[C].launch("product", tileM=64, tileN=64)
@@ -101,7 +110,9 @@ class StageLaunch:
         self.name = name
 
     def launch(self, kind: str, **parameters: int) -> None:
-        """Launch it so. The compiler chooses all that is not given."""
+        """Launch the stage as this kind of kernel. The compiler chooses the parameters that are not
+        given.
+        """
         given = [f"{name}={operator.index(value)}" for name, value in parameters.items()]
         self._core.apply_text(" ".join([f"{self.name}: {kind}", *given]) + "\n")
 
@@ -110,7 +121,7 @@ class StageLaunch:
 
 
 class StageSchedule:
-    """The loops of one stage. Axes are given by name, or as made by `hr.axis`."""
+    """The loops of one stage. Axes are given by name, or by the object that `hr.axis` made."""
 
     def __init__(self, core: _core.Schedule, name: str) -> None:
         self._core = core
@@ -124,14 +135,16 @@ class StageSchedule:
     def split(
         self, axis: Axis | str, factor: int, names: tuple[str, str] | None = None
     ) -> tuple[str, str]:
-        """Two loops instead of one: over parts of `factor` iterations, and inside one."""
+        """Split a loop into an outer one and an inner one of `factor` iterations; returns their
+        names.
+        """
         axis = axis_name(axis)
         outer, inner = names or (f"{axis}.o", f"{axis}.i")
         self._apply("split", axes=[axis], sizes=[factor], names=[outer, inner])
         return outer, inner
 
     def tile(self, axes: Sequence[Axis | str], sizes: Sequence[int]) -> tuple[str, ...]:
-        """Splits of neighbouring loops, with the inner ones moved inside all outer ones.
+        """Split neighbouring loops, and move the inner loops inside all outer ones.
 
         Returns the names of the outer loops, then of the inner ones.
         """
@@ -141,55 +154,61 @@ class StageSchedule:
         return tuple(names)
 
     def reorder(self, *axes: Axis | str) -> None:
-        """All loops in another order, outermost first."""
+        """Put all loops in this order, outermost first."""
         self._apply("reorder", axes=[axis_name(axis) for axis in axes])
 
     def fuse(self, *axes: Axis | str, name: str | None = None) -> str:
-        """One loop instead of neighbours."""
+        """Fuse neighbouring loops into one; returns its name."""
         found = [axis_name(axis) for axis in axes]
         fused = name or "_".join(found)
         self._apply("fuse", axes=found, names=[fused])
         return fused
 
     def parallel(self, axis: Axis | str) -> None:
-        """The iterations are shared among threads."""
+        """Share the iterations of the loop among threads."""
         self._apply("parallel", axes=[axis_name(axis)])
 
     def unroll(self, axis: Axis | str) -> None:
+        """Unroll the loop."""
         self._apply("unroll", axes=[axis_name(axis)])
 
     def vectorize(self, axis: Axis | str) -> None:
+        """Run the iterations of the innermost loop as lanes of vectors."""
         self._apply("vectorize", axes=[axis_name(axis)])
 
     def cache_read(self, source: Tensor | str, name: str | None = None) -> StageSchedule:
-        """A copy of the elements of `source` that the stage reads, as a stage to be placed."""
+        """Add a stage that copies the elements of `source` that this stage reads; returns it."""
         found = stage_name(source)
         copy = name or f"{found}.local"
         self._apply("cache_read", target=found, names=[copy])
         return StageSchedule(self._core, copy)
 
     def cache_write(self, name: str | None = None) -> StageSchedule:
-        """The stage's values computed apart, then copied to their place."""
+        """Compute the stage's values in another stage, from which it copies them; returns that
+        stage.
+        """
         copy = name or f"{self.name}.local"
         self._apply("cache_write", names=[copy])
         return StageSchedule(self._core, copy)
 
     def compute_at(self, stage: Tensor | StageSchedule | str, axis: Axis | str) -> None:
-        """Computed inside a loop of another stage, as far as one iteration needs it."""
+        """Compute the stage inside a loop of another one, as far as one iteration needs it."""
         self._apply("compute_at", target=stage_name(stage), axes=[axis_name(axis)])
 
     def pack(self, source: Tensor | str, at: Axis | str) -> None:
-        """Copies the elements of `source` that a loop reads, in the order of its reads."""
+        """Copy the elements of `source` that an iteration of the loop reads, in the order of its
+        reads.
+        """
         self._apply("pack", target=stage_name(source), axes=[axis_name(at)])
 
     def prefetch(self, source: Tensor | str, panels: int = 1) -> None:
-        """Fetches `source` so many panels ahead of their use (all that a tile reads); 0: never."""
+        """Prefetch `source` this many panels (what a tile reads) ahead of their use; 0: never."""
         self._apply("prefetch", target=stage_name(source), sizes=[panels])
 
     def tensorize(self, axes: Sequence[Axis | str], intrinsic: Intrinsic | str) -> None:
-        """One call of an intrinsic instead of the innermost loops, named in order of its axes.
+        """Replace the innermost loops, named in the order of its axes, by calls of an intrinsic.
 
-        Refused where the loops do not compute what the intrinsic was declared to compute.
+        Raises an `Error` if the loops do not compute what the intrinsic was declared to compute.
         """
         name = intrinsic if isinstance(intrinsic, str) else intrinsic.name
         self._apply("tensorize", target=name, axes=[axis_name(axis) for axis in axes])
@@ -209,7 +228,7 @@ class StageSchedule:
 
 
 class Intrinsic:
-    """Something a machine computes in one go, declared by `hr.intrinsic`."""
+    """An operation that a machine computes as a whole, declared by `hr.intrinsic`."""
 
     def __init__(self, name: str, tensor: Tensor) -> None:
         self.name = name
@@ -225,12 +244,12 @@ def intrinsic(
     library: str | os.PathLike[str] | None = None,
     symbol: str | None = None,
 ) -> Intrinsic:
-    """Declare an intrinsic: recipes may say `tensorize ... with NAME` from now on.
+    """Declare an intrinsic, for `tensorize ... with NAME` in recipes.
 
-    `tensor` says what it computes, over placeholders of constant sizes. `symbol` (else `name`) of
-    the shared `library` is the C function that does: for every placeholder in order, then for the
-    result, it takes a pointer and, per dimension, how many elements apart neighbours lie (int64_t).
-    It combines what it reduces into what the result holds. Without a library, code is generated.
+    `tensor` gives its semantics, over placeholders of constant extents. `symbol` (by default
+    `name`) is the C function in the shared `library` that implements it: for every placeholder in
+    order, then for the result, it takes a pointer and, per dimension, a stride in elements
+    (int64_t). A reduction accumulates into the result. Without a library, code is generated.
     """
     (stage,) = to_stages("hr.intrinsic", tensor)
     _core.declare_intrinsic(name, stage, os.fspath(library or ""), symbol or "")
@@ -244,10 +263,10 @@ def schedule(outputs: Tensor | Sequence[Tensor], *, target: str) -> Schedule | L
 def schedule(
     outputs: Tensor | Sequence[Tensor], *, target: str = "cpu"
 ) -> Schedule | LaunchSchedule:
-    """A schedule of the program that computes these tensors, without a step yet.
+    """An empty schedule of the program that computes these tensors.
 
-    On a processor it says how loops run; on a device ("cuda", "cuda:sm_80", ...) how stages are
-    launched.
+    For a CPU, a `Schedule`, which says how loops run; for a device ("cuda", "cuda:sm_80", ...) a
+    `LaunchSchedule`, which says how stages are launched.
     """
     stages = to_stages("hr.schedule", outputs)
     if target.partition(":")[0] == "cpu":

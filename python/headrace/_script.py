@@ -20,11 +20,12 @@ def script(
     script_path: Sequence[str | os.PathLike[str]] = (),
     compile: str = "auto",
 ) -> Script:
-    """A script from its text, or from a file where `source` is a path object.
+    """A script from its text, or from a file if `source` is a path object.
 
-    `arguments` are the script's `$name`s. Functions that it does not define are looked for in the
-    folders of `script_path` and of HEADRACE_SCRIPT_PATH. `compile` says when blocks are compiled:
-    "auto" where it pays, "always", or "never".
+    `arguments` are the values of the script's `$name`s. Functions that it does not define are
+    looked up in the directories of `script_path` and of HEADRACE_SCRIPT_PATH. `compile` says when
+    blocks are compiled: "auto" (if it pays), "always", or "never". Raises `InvalidScriptError`,
+    with line and column.
 
     >>> import headrace as hr
     >>> scaled = hr.script("Y = X * 2; total = sum(Y)")
@@ -54,13 +55,13 @@ def write_script_package(
     script_path: Sequence[str | os.PathLike[str]] = (),
     processors: Sequence[str] = (),
 ) -> None:
-    """Compile the script of a file ahead of time into a package, which runs without the compiler.
+    """Compile the script in a file ahead of time into a package, which runs without the compiler.
 
-    The script is tried once with `inputs`, the variables it starts from, and `arguments`, its
-    `$name`s: that shows what there is to compile. Other sizes are served by the same code; what the
-    trial did not meet is computed all the same, only not by compiled code. `results` names the
-    variables that are outputs; without them all matrices and numbers that the script leaves are.
-    `headrace.load` opens the package.
+    The script runs once with `inputs`, the variables that it starts from, and `arguments`, its
+    `$name`s: this trial shows what there is to compile. The code serves other dimensions, too;
+    parts that the trial did not reach are interpreted. `results` names the variables that are
+    outputs; by default all matrices and numbers that the script leaves. `processors` are as in
+    `write_package`. `headrace.load` opens the package.
 
     >>> hr.write_script_package("fit.dml", "fit.hrpkg", inputs={"X": X, "y": y}, results=["B"])
     >>> hr.load("fit.hrpkg")(X=X, y=y)["B"]
@@ -89,11 +90,11 @@ def _as_text(value: Any) -> str:
 
 
 class Script:
-    """A script ready to be called with the variables it starts from; made by `headrace.script`.
+    """A script ready to be called; made by `headrace.script`, or by `headrace.load` from a package.
 
-    Matrices are NumPy arrays, SciPy sparse matrices, PyTorch tensors and whatever else speaks DLPack
-    or the buffer protocol; arrays of doubles are used in place. Code compiled for one call serves
-    the next.
+    Matrices are NumPy arrays, SciPy sparse matrices, PyTorch tensors and anything else that
+    supports DLPack or the buffer protocol; arrays of doubles are used in place. Later calls reuse
+    the code compiled for earlier ones.
     """
 
     def __init__(
@@ -107,12 +108,14 @@ class Script:
         self._source = source  # None if it is from a package
 
     def with_arguments(self, **arguments: Any) -> Script:
-        """The same script with values for its `$name`s."""
+        """This script with values for its `$name`s."""
         texts = {name: _as_text(value) for name, value in arguments.items()}
         return Script(self._session, {**self._arguments, **texts}, self._source)
 
     def __call__(self, **variables: Any) -> Variables:
-        """Run the script; the variables it leaves are the result."""
+        """Run the script on the variables that it starts from; returns the variables that it
+        leaves.
+        """
         inputs = {name: _to_value(name, value) for name, value in variables.items()}
         return Variables(self._session.run(inputs, self._arguments))
 
@@ -131,10 +134,10 @@ class Script:
 
 
 class Variables(Mapping[str, Any]):
-    """The variables of a script after a run. Each is converted when it is first read.
+    """The variables of a script after a run, a mapping. Each is converted when it is first read.
 
-    Matrices are NumPy arrays of rank 2, or SciPy CSR matrices where the script kept them sparse;
-    lists are lists of (name, value).
+    Matrices are NumPy arrays of rank 2, or SciPy CSR matrices if the script has them in sparse
+    form; lists are lists of (name, value).
     """
 
     def __init__(self, variables: Any) -> None:

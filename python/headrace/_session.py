@@ -39,7 +39,7 @@ NO_VERSION = 2**63 - 1
 
 
 class InferenceSession:
-    """Stands in for onnxruntime.InferenceSession.
+    """A drop-in replacement for onnxruntime.InferenceSession (docs/sessions.md).
 
     >>> session = hr.InferenceSession("digits.onnx")
     >>> (logits,) = session.run(None, {"image": images})
@@ -84,8 +84,10 @@ class InferenceSession:
         input_feed: Mapping[str, Any],
         run_options: Any = None,
     ) -> list[Any]:
-        """The outputs named, in that order; all of them for None. Of a model in stages, what only
-        others need is not computed."""
+        """Run the model; returns the named outputs in that order, or all of them for None.
+
+        Values that only other outputs need are not computed if the model is staged.
+        """
         names = self._names(output_names)
         outputs = self._outputs(names, input_feed, run_options)
         return [outputs[name] for name in names]
@@ -96,6 +98,7 @@ class InferenceSession:
         input_dict_ort_values: Mapping[str, OrtValue],
         run_options: Any = None,
     ) -> list[OrtValue]:
+        """Like `run`, with values of class `OrtValue`."""
         names = self._names(output_names)
         outputs = self._outputs(names, input_dict_ort_values, run_options)
         return [self._ort_value(name, outputs[name]) for name in names]
@@ -108,8 +111,9 @@ class InferenceSession:
         user_data: Any,
         run_options: Any = None,
     ) -> None:
-        """Runs in a thread, which calls `callback(outputs, user_data, "")`, or
-        `callback([], user_data, message)` after an error."""
+        """Run in a thread, which calls `callback(outputs, user_data, "")`, or `callback([],
+        user_data, message)` after an error.
+        """
         names = self._names(output_names)
 
         def work() -> None:
@@ -122,10 +126,11 @@ class InferenceSession:
         threading.Thread(target=work, name="headrace.run_async").start()
 
     def io_binding(self) -> IOBinding:
+        """A new binding of inputs and outputs, for `run_with_iobinding`."""
         return IOBinding(self)
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: Any = None) -> None:
-        """Runs on the inputs that are bound, and writes to the memory bound for outputs."""
+        """Run on the bound inputs, and write to the memory bound for outputs."""
         if iobinding._session is not self:
             raise InvalidArgumentError(
                 "session: expected a binding that its io_binding() made, got another session's"
@@ -144,28 +149,34 @@ class InferenceSession:
     # What it is
 
     def get_inputs(self) -> list[NodeArg]:
+        """The declared inputs."""
         return list(self._interface.inputs)
 
     def get_outputs(self) -> list[NodeArg]:
+        """The declared outputs."""
         return list(self._interface.outputs)
 
     def get_overridable_initializers(self) -> list[NodeArg]:
-        """The inputs that may be left out, because the model gives them values."""
+        """The inputs that may be omitted, because the model has default values for them."""
         return list(self._interface.overridable)
 
     def get_modelmeta(self) -> ModelMetadata:
+        """The metadata of the model's file."""
         notes = self._model._core.notes
         if notes["version"] is None:
             notes["version"] = NO_VERSION
         return ModelMetadata(**notes, custom_metadata_map=self._model.metadata)
 
     def get_session_options(self) -> Any:
+        """The options that the session was made with."""
         return self._options
 
     def get_providers(self) -> list[str]:
+        """The providers that are used: ["CPUExecutionProvider"]."""
         return [PROVIDER]
 
     def get_provider_options(self) -> dict[str, dict[str, str]]:
+        """The options of each provider, which are empty."""
         return {PROVIDER: {}}
 
     def set_providers(
@@ -173,28 +184,29 @@ class InferenceSession:
         providers: Sequence[Any] | None = None,
         provider_options_: Sequence[Mapping[Any, Any]] | None = None,
     ) -> None:
-        """Runs on the CPU whatever the providers; warns if that is not among them."""
+        """Accepted; the session runs on the CPU, and warns if that is not among the providers."""
         provider_options(providers, provider_options_)
 
     def enable_fallback(self) -> None:
-        """Accepted for programs that call it: there is nothing to fall back from."""
+        """Accepted without effect: there is no other provider to fall back to."""
 
     def disable_fallback(self) -> None:
-        """Accepted for programs that call it: there is nothing to fall back from."""
+        """Accepted without effect: there is no other provider to fall back to."""
 
     # Traces
 
     def end_profiling(self) -> str:
-        """Writes the trace of all runs so far and returns the path of the file, which
-        chrome://tracing and Perfetto show: an event for each step of each run. "" if
-        `SessionOptions.enable_profiling` was not set, or it was written before."""
+        """Write the trace of all runs so far, with an event for each step of each run, and return
+        the path of the file, which chrome://tracing and Perfetto show. Returns "" if
+        `SessionOptions.enable_profiling` was not set, or if the trace was written before.
+        """
         if self._trace is None:
             return ""
         self._trace = None
         return self._write_trace() or ""
 
     def get_profiling_start_time_ns(self) -> int:
-        """When the trace began, by the clock of `time.monotonic_ns`."""
+        """The start time of the trace, by the clock of `time.monotonic_ns`."""
         return self._trace.start_monotonic if self._trace else 0
 
     def _names(self, given: Sequence[str] | None) -> list[str]:

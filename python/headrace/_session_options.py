@@ -26,7 +26,7 @@ class GraphOptimizationLevel(IntEnum):
 
 
 class ExecutionMode(IntEnum):
-    """Headrace runs steps at the same time where that is faster, in either mode."""
+    """Accepted; Headrace runs independent steps concurrently if that is faster, in either mode."""
 
     ORT_SEQUENTIAL = 0
     ORT_PARALLEL = 1
@@ -91,18 +91,23 @@ class SessionOptions:
     )
 
     def add_session_config_entry(self, key: str, value: str) -> None:
+        """Store an entry, which has no effect; warns once."""
         self._entries.add(key, value)
 
     def get_session_config_entry(self, key: str) -> str:
+        """The value of an entry that was added. Raises `InvalidArgumentError` for other keys."""
         return self._entries.get(key)
 
     def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
+        """Accepted without effect, with a warning: the dimension stays dynamic."""
         warn_once(f"session free dimension override '{name}'", "has no effect: it stays dynamic")
 
     def add_free_dimension_override_by_denotation(self, name: str, size: int) -> None:
+        """Accepted without effect, with a warning: the dimension stays dynamic."""
         self.add_free_dimension_override_by_name(name, size)
 
     def register_custom_ops_library(self, path: str) -> None:
+        """Accepted without effect, with a warning: the library is not loaded."""
         warn_once(f"session custom operator library '{path}'", "is not loaded")
 
 
@@ -121,7 +126,7 @@ class RunOptions:
     def terminate(self) -> bool:
         """Whether runs with these options end, with a `TerminatedError`, or do not begin.
 
-        A run ends between two steps, or two parts of a large one.
+        A run ends between two steps, or inside a large one.
         """
         return self._stop.asked
 
@@ -130,9 +135,11 @@ class RunOptions:
         self._stop.asked = bool(value)
 
     def add_run_config_entry(self, key: str, value: str) -> None:
+        """Store an entry, which has no effect; warns once."""
         self._entries.add(key, value)
 
     def get_run_config_entry(self, key: str) -> str:
+        """The value of an entry that was added. Raises `InvalidArgumentError` for other keys."""
         return self._entries.get(key)
 
 
@@ -222,21 +229,23 @@ def _name_and_options(item: Any) -> tuple[str, Mapping[Any, Any]]:
 
 
 def get_available_providers() -> list[str]:
+    """The providers that sessions can use: ["CPUExecutionProvider"]."""
     return [PROVIDER]
 
 
 def get_all_providers() -> list[str]:
+    """The known providers: ["CPUExecutionProvider"]."""
     return [PROVIDER]
 
 
 def get_device() -> str:
-    """Where sessions run."""
+    """The device of sessions: "CPU"."""
     return "CPU"
 
 
 def set_default_logger_severity(level: int) -> None:
-    """Accepted for programs that call it: Headrace writes no log."""
+    """Accepted without effect: Headrace writes no log."""
 
 
 def set_default_logger_verbosity(level: int) -> None:
-    """Accepted for programs that call it: Headrace writes no log."""
+    """Accepted without effect: Headrace writes no log."""

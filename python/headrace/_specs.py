@@ -12,8 +12,8 @@ from headrace._arrays import numpy_dtype
 class TensorSpec(NamedTuple):
     """An input or output: its name, element type ("f32"), and shape.
 
-    A size is an int, or a str where it is open: the name of a symbol ("batch"), or an expression of
-    such names ("2*batch"). A value that is no tensor of numbers has the type "string",
+    A dimension is an int, or a str if it is dynamic: the name of a symbol ("batch"), or an
+    expression of such names ("2*batch"). A value that is not a numeric tensor has the type "string",
     "sequence(f32)" or "optional(f32)"; the shape is None if the rank is not known.
     """
 

@@ -9,16 +9,16 @@ from headrace.errors import InvalidArgumentError
 
 
 def get_threads() -> int:
-    """How many threads run a program: what `set_threads` chose, else HEADRACE_THREADS, else as many
-    as this process may use cores.
+    """The number of threads that run a program: the last `set_threads`, else HEADRACE_THREADS, else
+    the number of cores that this process may use.
     """
     return _core.threads()
 
 
 def set_threads(count: int) -> None:
-    """Choose the number of threads, for calls that begin from here on.
+    """Set the number of threads, for calls that begin from now on.
 
-    A model or session may have a number of its own (`load`, `SessionOptions`).
+    A model or session may have a separate number (`load`, `SessionOptions`).
 
     >>> hr.set_threads(2)
     """

@@ -16,21 +16,21 @@ def module(
 ) -> Any:
     """Run a PyTorch module, or every module of a class, through Headrace.
 
-    >>> net = hr.module(net)                 # the same object: parameters, state_dict, train() stay
+    >>> net = hr.module(net)  # the same object: parameters, state_dict and train() stay
     >>> @hr.module
     ... class Net(torch.nn.Module): ...
 
-    With `training`, autograd works as before, by gradients that Headrace takes of the program;
-    without it, results have no gradient and nothing is kept for one. `dynamic` is that of
-    `torch.compile`; further options are those of `headrace.load`. Unsupported parts run in
-    PyTorch, and a `headrace.torch.FallbackWarning` says so; with `strict=True` they raise an error.
+    With `training`, autograd works as usual, with gradients computed by Headrace; without it,
+    results have no gradient and nothing is saved for one. `dynamic` is that of `torch.compile`;
+    other options are those of `headrace.load`. Unsupported parts run in PyTorch, with a
+    `headrace.torch.FallbackWarning`; with `strict=True` they raise an error.
     """
     if target is None:
         return functools.partial(module, training=training, dynamic=dynamic, **options)
     try:
         import torch
     except ImportError:
-        raise UnsupportedError("headrace.module: expected the package torch, found none") from None
+        raise UnsupportedError("headrace.module: expected the package torch, got none") from None
     from headrace.torch._backend import check_options
 
     check_options("headrace.module", options)
@@ -41,7 +41,7 @@ def module(
         return _compiled_class(target, settings)
     raise InvalidArgumentError(
         f"headrace.module: expected a torch.nn.Module or a class of them, "
-        f"found {type(target).__name__}"
+        f"got {type(target).__name__}"
     )
 
 

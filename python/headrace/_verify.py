@@ -19,12 +19,11 @@ from headrace.errors import InvalidArgumentError
 
 
 class Verification(dict[str, Any]):
-    """What `headrace.verify` found; true if everything agrees, and prints as lines for people.
+    """The report of `headrace.verify`; true if everything agrees, and prints as text.
 
     Keys: model, package, holds; cases, a list (each with values, sizes, holds, refused, outputs,
-    steps_compared, steps_left_out, why_no_steps, first_wrong, first_pass, right_with, note, others);
-    saved, saved_nodes, not_saved.
-    docs/verify.md describes them.
+    steps_compared, steps_left_out, why_no_steps, first_wrong, first_pass, right_with, note,
+    others); saved, saved_nodes, not_saved. docs/verify.md describes them.
     """
 
     def __init__(self, report: Mapping[str, Any], text: str) -> None:
@@ -33,6 +32,7 @@ class Verification(dict[str, Any]):
 
     @property
     def holds(self) -> bool:
+        """Whether everything agrees."""
         return self["holds"]
 
     def __bool__(self) -> bool:
@@ -57,14 +57,14 @@ def verify(
 ) -> Verification:
     """Compare a compiled program with the reference evaluation in double precision.
 
-    Without `inputs` several cases are made: dynamic dimensions of 1, small odd and larger sizes;
-    random numbers, zeros, negative and large ones, with `special` also NaN and infinities. `sizes`
-    fixes dynamic dimensions. Unless `steps` is false, what the kernels store is compared, too, and
-    the report names the first that differs. `reference` is the model of a package. `save` is an
-    ONNX file to write with the part of the model that differs and its inputs; with `bisect` the
-    report names the first pass that changes a wrong result. Both take the model's path. `settings`
-    are those of `headrace.load`, for a path. Of a script, compiled blocks are
-    compared with their evaluation on the host.
+    Without `inputs` several cases are made: dynamic dimensions of 1, of small odd extents and of
+    larger ones; random numbers, zeros, negative and large ones, with `special` also NaN and
+    infinities. `sizes` fixes dynamic dimensions. Unless `steps` is false, the results of kernels
+    are compared, too, and the report names the first that differs. `reference` is the model of a
+    package. `save` is an ONNX file to write with the part of the model that differs and its inputs;
+    with `bisect` the report names the first pass that changes a wrong result; both require the
+    model's path. `settings` are those of `headrace.load`, for a path. For a script, compiled blocks
+    are compared with their evaluation on the host.
 
     >>> report = hr.verify("digits.onnx")
     >>> report.holds

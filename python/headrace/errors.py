@@ -1,7 +1,7 @@
 """The exceptions of Headrace.
 
-Everything that is the user's to mend is an `Error`; its message names the file, node or input, what
-was expected and what was found. An `InternalError` is a defect of Headrace: please report it.
+`Error` covers everything that the user can fix; its message names the file, node or input, what was
+expected and what was given. An `InternalError` is a defect of Headrace: please report it.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ __all__ = [
 
 
 class Error(RuntimeError):
-    """Base of all errors that the user can mend."""
+    """Base of all errors that the user can fix."""
 
 
 class InvalidFileError(Error):
-    """The file is damaged, or not of the kind expected."""
+    """A file is damaged, or not of the expected kind."""
 
 
 class InvalidModelError(Error):
-    """The file can be read, but the program in it makes no sense."""
+    """A model can be read, but is invalid; the message names the node."""
 
 
 class InvalidScriptError(Error):
-    """A script breaks a rule of its language; the message shows the place."""
+    """A script violates a rule of its language; the message has line and column."""
 
 
 class UnsupportedError(Error):
-    """The program asks for something Headrace does not have."""
+    """The program uses an unsupported feature, or the machine lacks a device or library."""
 
 
 class InvalidArgumentError(Error, ValueError):
-    """An argument or option has a value that is not allowed."""
+    """An argument or option has an invalid value."""
 
 
 class ShapeMismatchError(Error, ValueError):
@@ -57,7 +57,7 @@ class TypeMismatchError(Error, TypeError):
 
 
 class MissingInputError(Error):
-    """An input of the program was not given."""
+    """A required input is missing."""
 
 
 class IoError(Error, OSError):
@@ -65,7 +65,7 @@ class IoError(Error, OSError):
 
 
 class OutOfRangeError(Error, IndexError):
-    """The data of a run hold an index or a class that does not exist."""
+    """The data contain an index or a class that is out of range."""
 
 
 class TerminatedError(Error):
@@ -73,7 +73,7 @@ class TerminatedError(Error):
 
 
 class DivisionByZeroError(Error, ZeroDivisionError):
-    """The data of a run make integers be divided by 0."""
+    """The data cause an integer division by zero."""
 
 
 class InternalError(RuntimeError):

@@ -68,7 +68,7 @@ Tensor borrow(AnyArray array, DType type) {
   return Tensor::borrow(type, std::move(shape), data, std::move(owner), place);
 }
 
-// Empty if the value is no array of this type in C order, in main memory or on a CUDA device.
+// Empty unless the value is a C-ordered array of this type, in host memory or on a CUDA device.
 Tensor tryBorrow(nb::handle value, DType type, nb::dlpack::dtype expected) {
   AnyArray array;
   if (!nb::try_cast(value, array, /*convert=*/false) || array.dtype() != expected ||

@@ -40,7 +40,7 @@ std::shared_ptr<Model> loadBytes(const nb::bytes &bytes, const Settings &setting
   return unlocked([&] { return Model::load(data, "model", settings); });
 }
 
-// None if the file is no package.
+// Null if the file is not a package.
 std::shared_ptr<const Package> openPackage(const std::filesystem::path &path) {
   return unlocked([&] { return Package::isNamedLikeOne(path) ? Package::open(path) : nullptr; });
 }

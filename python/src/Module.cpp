@@ -5,7 +5,7 @@
 
 NB_MODULE(_core, module) {
   module.attr("__version__") = HEADRACE_VERSION;
-  // Expressions and programs that are kept until the interpreter ends are no leaks.
+  // Expressions and programs that live until the interpreter ends are not leaks.
   nanobind::set_leak_warnings(false);
   headrace::python::registerErrors();
   headrace::python::registerEnd(module);

@@ -87,7 +87,7 @@ script::CompileWhen compileWhen(const std::string &name) {
   if (name == "never")
     return script::CompileWhen::Never;
   throw Error(ErrorKind::InvalidArgument,
-              "compile: expected auto, always or never, found '" + name + "'");
+              "compile: expected auto, always or never, got '" + name + "'");
 }
 
 std::vector<std::filesystem::path> withDefaults(std::vector<std::filesystem::path> scriptPath) {

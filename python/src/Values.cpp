@@ -19,7 +19,7 @@ static RuntimeValue tensorOrMapOf(const nb::tuple &parts) {
         MapValue{valueFromPython(parts[1]), valueFromPython(parts[2])});
   std::optional<DType> dtype = parseDType(type);
   if (!dtype)
-    throw InternalError("'" + type + "' is no element type");
+    throw InternalError("'" + type + "' is not an element type");
   // The array fits already, as numbers in memory at least.
   nb::object same = nb::cpp_function([](nb::object value, size_t) { return value; });
   return tensorFromPython(parts[1], TensorSpec{"", *dtype, {}}, 0, same);

@@ -333,7 +333,7 @@ headrace_status headrace_time_steps(const headrace_program *program, const headr
                                     size_t input_count, headrace_step *steps, size_t step_count,
                                     size_t *count) {
   return guarded([&] {
-    require(count && (steps || step_count == 0), "expected a place for steps, got null");
+    require(count && (steps || step_count == 0), "expected a pointer to the steps, got null");
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
     std::shared_ptr<const Executable> version = dataflowOf(program).find(tensors);
     std::vector<double> microseconds;
@@ -351,7 +351,7 @@ headrace_status headrace_time_steps(const headrace_program *program, const headr
 headrace_status headrace_run_new(const headrace_program *program, const headrace_tensor *inputs,
                                  size_t input_count, headrace_result **result) {
   return guarded([&] {
-    require(result, "expected a place for the result, got null");
+    require(result, "expected a pointer to the result, got null");
     *result = nullptr;
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
     if (program->script) {
@@ -373,7 +373,7 @@ headrace_status headrace_run_script(const headrace_program *program, const char 
                                     size_t argument_count, const headrace_tensor *inputs,
                                     size_t input_count, headrace_result **result) {
   return guarded([&] {
-    require(result, "expected a place for the result, got null");
+    require(result, "expected a pointer to the result, got null");
     *result = nullptr;
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
     require(program->script != nullptr, "expected a script: only scripts have arguments");

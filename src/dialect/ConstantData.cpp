@@ -82,7 +82,7 @@ static Tensor storedTensor(ElementsAttr attribute) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob)
       throw Error(ErrorKind::InvalidModel, "constant '" + resource.getRawHandle().getKey().str() +
-                                               "': expected data, found none");
+                                               "': expected data, got none");
     bytes = blob->getData();
     key = resource.getRawHandle().getKey();
     owner = ConstantPool::of(type.getContext()).ownerOf(key);
@@ -93,7 +93,7 @@ static Tensor storedTensor(ElementsAttr attribute) {
   size_t expected = static_cast<size_t>(elementCount(shape)) * sizeOf(dtype);
   if (bytes.size() != expected)
     throw Error(ErrorKind::InvalidModel, "constant of shape " + shapeString(shape) + ": expected " +
-                                             std::to_string(expected) + " bytes, found " +
+                                             std::to_string(expected) + " bytes, got " +
                                              std::to_string(bytes.size()));
   if (reinterpret_cast<uintptr_t>(bytes.data()) % sizeOf(dtype) == 0)
     return Tensor::borrow(dtype, std::move(shape), bytes.data(), owner);

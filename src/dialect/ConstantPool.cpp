@@ -86,7 +86,7 @@ std::shared_ptr<const Tensor> ConstantPool::copyOf(StringRef key,
   return tensor;
 }
 
-/// The same elements; in memory of which a program has them already, where there is some.
+/// Returns a tensor of equal elements, in a program's memory if one has them already.
 Tensor ConstantPool::shared(const Tensor &tensor) {
   constexpr size_t kWorthSharing = 64 << 10;
   {

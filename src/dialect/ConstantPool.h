@@ -28,8 +28,8 @@ public:
 
   /// The tensor as an attribute that refers to it, or to equal elements that are in memory.
   mlir::ElementsAttr add(const Tensor &tensor, mlir::RankedTensorType type);
-  /// The same under a name after its contents, for passes that run on many threads: in whatever
-  /// order they add theirs, the program looks the same.
+  /// Like `add`, under a name derived from the contents, for passes that run on several threads:
+  /// the program does not depend on the order in which they add their constants.
   mlir::ElementsAttr addByContents(const Tensor &tensor, mlir::RankedTensorType type);
   /// The memory that an attribute refers to, which the result keeps alive; null for what the pool
   /// does not hold.
@@ -51,7 +51,7 @@ public:
   /// first.
   void withoutData(llvm::function_ref<void()> print);
   /// Gives up those that were added since, and before there were `until`, except what `program`
-  /// refers to (null: it is none); returns how many bytes.
+  /// refers to (null: everything); returns how many bytes.
   size_t release(size_t since, mlir::ModuleOp program, size_t until = SIZE_MAX);
   /// Gives up all, once no program is left: names are given out as in a new context.
   void startAgain();

@@ -33,8 +33,8 @@ def Hr_OperatorInterface : OpInterface<"OperatorInterface"> {
     }], "::mlir::TypedAttr", "getInitialValue", (ins), [{}],
       /*defaultImplementation=*/[{ return {}; }]>,
     InterfaceMethod<[{
-      Level 2, operators whose movement is no affine map: writes the operator over plain tensors and
-      returns its result; failure where it must be rewritten at level 1 first.
+      Level 2, operators whose data accesses are not affine: writes the operator over plain tensors
+      and returns its result; failure if it must be rewritten at level 1 first.
     }], "::mlir::FailureOr<::mlir::Value>", "lowerToLinalg",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$inputs), [{}],
       /*defaultImplementation=*/[{ return ::mlir::failure(); }]>,

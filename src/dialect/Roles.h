@@ -13,7 +13,7 @@ enum class FusionRole {
   Anchor,
   /// Combines the elements of rows: with element-wise work around it, a kernel that walks rows.
   Reduction,
-  /// The same elements seen otherwise: moves nothing.
+  /// Another view of the operand's elements: moves nothing.
   View,
 };
 

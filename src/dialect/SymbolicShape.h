@@ -20,7 +20,7 @@ SymbolicShape shapeOf(mlir::Value value);
 /// encoding. Equal shapes give equal types.
 mlir::RankedTensorType tensorType(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::Type elementType);
 
-/// The same type without its encoding, as level 2 uses it.
+/// The type without its encoding, as level 2 uses it.
 mlir::RankedTensorType plainType(mlir::Type type);
 
 /// The type with symbol `i` replaced by `values[i]` where given.

@@ -144,8 +144,8 @@ void beforeFork() { worker.load()->pause(); }
 void inParent() { worker.load()->resume(); }
 void inChild() { worker.store(new Worker); } // the parent's is left as it was
 
-/// Made when the first job is there. By then a program was compiled, so that what the compiler made
-/// for the process goes after the thread has ended.
+/// Created for the first job. A program was compiled by then, so that the compiler's process-wide
+/// objects are destroyed after the thread has ended.
 Worker &theWorker() {
   static struct AtExit {
     AtExit() {

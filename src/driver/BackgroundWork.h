@@ -16,7 +16,7 @@ void cancel(const void *owner);
 /// Waits until the owner has no job left.
 void finish(const void *owner);
 
-/// Of the job that runs in this thread: whether it is wanted no more.
+/// Whether the job that runs in this thread is not needed any more.
 bool isUnwanted();
 
 } // namespace headrace::background

@@ -1,5 +1,5 @@
-// The constants that a compilation makes, until the program that was compiled owns those it reads,
-// and those of a program that is imported beside others, while it is there.
+// The constants that a compilation makes, until the compiled program owns those it reads, and those
+// of an additionally imported program, during its life.
 #pragma once
 
 #include "dialect/ConstantPool.h"

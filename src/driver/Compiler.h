@@ -22,13 +22,14 @@ struct AotCode {
   std::vector<DeviceImage> images;
 };
 
+/// Runs the phases of one target, with one set of settings.
 class Compiler {
 public:
   Compiler(std::shared_ptr<mlir::MLIRContext> context, const Settings &settings,
            std::string modelName);
 
   /// Runs the phases up to and including `last`, or all, on `program` (already imported). Throws
-  /// Error if an operator cannot be compiled, InternalError where a pass fails.
+  /// Error if an operator cannot be compiled, InternalError if a pass fails.
   void runPhases(mlir::ModuleOp program, llvm::StringRef last = "");
 
   /// From here on, values of level 1 after the phase `layout` have numbers
@@ -45,7 +46,7 @@ public:
   /// memory.
   LoweredProgram compileAot(mlir::ModuleOp program, AotCode &code);
 
-  /// Microseconds of each step by the target's cost model, on so many threads; runs the phases up
+  /// Microseconds of each step by the target's cost model, on `threads` threads; runs the phases up
   /// to `schedule`.
   std::vector<double> predict(mlir::ModuleOp program, llvm::ArrayRef<int64_t> symbols, int threads);
 
@@ -57,7 +58,7 @@ private:
   using KeptByTarget = llvm::SmallDenseMap<const Target *, std::unique_ptr<CachedCode>, 2>;
   /// All phases, except those from `schedule` on for kernels whose code is kept.
   KeptByTarget lowerUnknownKernels(mlir::ModuleOp program, CodeUse use);
-  /// The program that the phases made, with no word of the one before.
+  /// Builds the lowered program, with its recipe and notes, from the IR after the last phase.
   LoweredProgram described(mlir::ModuleOp program);
 
   std::shared_ptr<mlir::MLIRContext> context;

@@ -69,7 +69,7 @@ void checkFloat(const std::string &model, const std::string &name, Value value) 
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   if (!isa<FloatType>(element))
     throw Error(ErrorKind::TypeMismatch, model + ": expected floating-point numbers in '" + name +
-                                             "' to differentiate by, found " +
+                                             "' to differentiate by, got " +
                                              std::string(nameOf(toDType(element))));
 }
 
@@ -84,7 +84,7 @@ SmallVector<int64_t> findInputs(func::FuncOp function, const std::string &model,
       hr::ConstantOp weight = findWeight(function, name);
       if (!weight)
         throw Error(ErrorKind::InvalidArgument,
-                    (Twine(model) + ": expected an input or a weight to differentiate by, found '" +
+                    (Twine(model) + ": expected an input or a weight to differentiate by, got '" +
                      name + "'; the inputs are " + namesOf(inputs))
                         .str());
       checkFloat(model, name, weight);
@@ -93,10 +93,10 @@ SmallVector<int64_t> findInputs(func::FuncOp function, const std::string &model,
       checkFloat(model, name, function.getArgument(index));
     }
     if (llvm::is_contained(found, index))
-      throw Error(ErrorKind::InvalidArgument,
-                  (Twine(model) + ": expected each name to differentiate by once, found '" + name +
-                   "' twice")
-                      .str());
+      throw Error(
+          ErrorKind::InvalidArgument,
+          (Twine(model) + ": expected each name to differentiate by once, got '" + name + "' twice")
+              .str());
     found.push_back(index);
   }
   return found;
@@ -128,7 +128,7 @@ std::vector<Phase> phasesOf(LevelOneProgram &program, const GradientOptions &opt
       }))
     throw Error(ErrorKind::InvalidArgument,
                 program.name + ": expected an input of floating-point type to differentiate by, "
-                               "found none; name weights instead");
+                               "got none; name weights instead");
   bool dropsValues = direction == Direction::Joint && !options.values;
   passes.afterwards = [weights, function, dropsValues](ModuleOp) {
     weights->putBack();

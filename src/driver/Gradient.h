@@ -10,6 +10,7 @@ namespace headrace {
 /// not scalars (`NAME.grad`); outputs, then the gradients of what is asked for (`NAME.grad`).
 LevelOneProgram differentiated(LevelOneProgram program, const GradientOptions &options);
 
+/// A program with gradients, split into a forward and a backward one.
 struct SplitProgram {
   LevelOneProgram forward, backward;
   std::vector<SavedTensor> kept;
@@ -18,16 +19,16 @@ struct SplitProgram {
   std::string choices;
 };
 
-/// The same as two programs (see Model::forwardAndBackward), for a target; split as a recipe says
-/// of what it names (GradientRecipe::split).
+/// The differentiated program as two programs (see Model::forwardAndBackward), for a target. Values
+/// that the recipe names are split as it says (GradientRecipe::split).
 SplitProgram splitByDirection(LevelOneProgram program, const GradientOptions &options,
                               const std::string &target = "cpu", const std::string &recipe = "");
 
 /// One program of values and gradients, or one forward and one backward.
 enum class Direction { Joint, Apart };
 
-/// The program after a phase of its gradient; nullopt if that is no such phase. `recipe` is as
-/// of `splitByDirection`.
+/// The program after a phase of its gradient; nullopt if there is no such phase. `recipe` has the
+/// meaning that it has for `splitByDirection`.
 std::optional<LevelOneProgram> afterGradientPhase(LevelOneProgram program,
                                                   const GradientOptions &options,
                                                   Direction direction, llvm::StringRef phase,

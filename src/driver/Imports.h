@@ -14,26 +14,26 @@ namespace headrace {
 
 /// A program with the sizes that it serves.
 struct ImportedProgram {
-  /// Null of the first one, which is there as long as its context.
+  /// Null for the first program, whose constants live as long as its context.
   std::unique_ptr<ImportedConstants> constants;
   LevelOneProgram program;
-  /// Of each size of the model, in order.
+  /// The range of each of the model's symbols that the program serves, in order.
   std::vector<SizeRange> ranges;
-  /// Whether it was imported for one value of the size, which the program does not have open then.
+  /// Whether the program was imported for one value of the symbol, and so does not have the symbol.
   std::vector<bool> isNumber;
-  /// By which the imports of a model differ; 0 is the first one's.
+  /// The number of this import among those of a model; the first one has 0.
   size_t number = 0;
 
-  /// A size without value is any.
+  /// Whether the program serves these sizes; a size without a value stands for every value.
   bool serves(const Sizes &sizes) const;
-  /// Of sizes of the model, those that the program has.
+  /// Those of the model's sizes that are symbols of the program.
   Sizes own(const Sizes &sizes) const;
 };
 
 /// `find` is safe from any thread.
 class Imports {
 public:
-  /// Keeps at most so many beside the program.
+  /// Keeps at most `most` programs in addition to the given one.
   Imports(LevelOneProgram program, size_t most);
 
   LevelOneProgram &first() { return imported->program; }

@@ -30,6 +30,7 @@ struct RoundedRuns {
   double disturbance = 1; // the errors of the latter, as multiples of those of the types
 };
 
+/// The values of a call, step by step, next to those of the reference.
 struct KernelTrace {
   /// In the order of steps.
   std::vector<TracedValue> values;

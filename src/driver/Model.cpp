@@ -56,8 +56,9 @@ std::shared_ptr<Model> Model::load(const Package &package, const std::string &na
                        "package, which is compiled already");
   if (settings.specialize == "always")
     throw Error(ErrorKind::InvalidArgument,
-                name + ": expected a model to compile for exact sizes, got a package, which holds "
-                       "compiled code only");
+                name +
+                    ": expected a model to specialize for exact shapes, got a package, which holds "
+                    "compiled code only");
   auto impl = std::make_unique<Impl>(name);
   impl->settings = settings;
   impl->packaged = package.program(settings.program);
@@ -143,7 +144,7 @@ std::vector<Tensor> asTensors(ArrayRef<RuntimeValue> values, ArrayRef<TensorSpec
     if (!value.tensor())
       throw Error(ErrorKind::TypeMismatch,
                   std::string(role) + " '" + (i < specs.size() ? specs[i].name : "") +
-                      "': expected a tensor of numbers, found " + describe(value));
+                      "': expected a numeric tensor, got " + describe(value));
     tensors.push_back(*value.tensor());
   }
   return tensors;
@@ -185,7 +186,7 @@ static double microsecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-/// Sizes 0 and 1 are programs of their own: empty loops, and broadcasts that are none.
+/// Sizes 0 and 1 get separate programs, with empty loops and with broadcasts.
 static Sizes openVersionFor(std::span<const int64_t> symbols) {
   Sizes key;
   for (int64_t size : symbols)

@@ -86,11 +86,13 @@ struct StageStep {
   int64_t runs = 0;       // in the call
   // Of all runs:
   double microseconds = 0; // without what runs inside of it
-  /// By the cost model; nothing for nodes on the host.
+  /// The cost model's prediction; nothing for nodes on the host.
   std::optional<double> predicted;
   int64_t bytes = 0, operations = 0;
 };
 
+/// A loaded program: compiles itself for the shapes of its calls, and caches compiled versions. Any
+/// number of threads may call it.
 class Model {
 public:
   /// Reads and imports the file, or opens it where it is a package; compiles nothing yet. Throws
@@ -120,16 +122,16 @@ public:
   const DeclaredValues &declared() const;
   /// The named constants of floating-point type, which gradients may be asked for.
   std::vector<TensorSpec> weights() const;
-  /// The same inputs and outputs, whatever they are.
+  /// Like `inputs` and `outputs`, for values of any type.
   std::vector<ValueSpec> inputValues() const;
   std::vector<ValueSpec> outputValues() const;
-  /// Whether it is no single program, because shapes, control flow or values depend on data. Such a
-  /// model has no executable, no gradient and no package.
+  /// Whether the model is split into several programs, because shapes, control flow or constants
+  /// depend on data. Such a model has no executable, no gradient and no package.
   bool isStaged() const;
-  /// Of a model in stages: what is compiled and what runs between, line by line.
+  /// For a staged model: what is compiled and what runs between, line by line.
   std::string stagesText() const;
-  /// Of a model in stages: the steps of a call, as they were met, with the median of each over so
-  /// many calls. Throws Error for every other model.
+  /// For a staged model: the steps of a call in the order of their first run, each with its median
+  /// over `calls` calls. Throws Error for every other model.
   std::vector<StageStep> profileStages(std::span<const RuntimeValue> inputs, int calls);
   /// The results of one call, and the time of each of its steps in order, without predictions.
   std::vector<RuntimeValue> runProfiled(std::span<const RuntimeValue> inputs,
@@ -184,27 +186,28 @@ public:
   /// The IR after a phase on the way to `forwardAndBackward`: of gradients, or of both programs.
   std::string gradientIr(const std::string &phase, const GradientOptions &options = {},
                          const std::vector<std::optional<int64_t>> &sizes = {}) const;
-  /// The same as data: "forward" and "backward" once they are two programs, before that one
-  /// without a name.
+  /// The program after such a phase as data: "forward" and "backward" once it is split, before that
+  /// one without a name.
   std::vector<std::pair<std::string, ProgramGraph>>
   gradientGraphs(const std::string &phase, const GradientOptions &options = {},
                  const std::vector<std::optional<int64_t>> &sizes = {}) const;
-  /// Of a model in stages: all programs compiled so far, at the sizes that they were made for.
+  /// For a staged model: all programs compiled so far, at the sizes that they were compiled for.
   Explanation explain(const std::vector<std::optional<int64_t>> &sizes = {});
-  /// Microseconds that the cost model expects of each step of the program that serves these inputs,
-  /// on so many threads. Throws Error for a package, which holds compiled code only.
+  /// The cost model's microseconds of each step of the program that serves these inputs, on
+  /// `threads` threads. Throws Error for a package, which holds compiled code only.
   std::vector<double> predict(std::span<const Tensor> inputs, int threads);
 
   /// The program with the gradients of its results. A result of one element has the gradient 1;
   /// for every other of floating-point type there is one more input, NAME.grad. Throws Error if
   /// an operator has no gradient.
   std::shared_ptr<Model> withGradient(const GradientOptions &options = {}) const;
-  /// The same as two programs. The first has further outputs, which the second takes; see there.
+  /// Values and gradients as two programs. The forward one has further outputs, the saved tensors,
+  /// which the backward one takes; see ForwardBackward.
   ForwardBackward forwardAndBackward(const GradientOptions &options = {}) const;
 
   /// The engine that it is compiled for, which runs what it can of it.
   std::string engine() const;
-  /// The same program compiled for another target ("cuda").
+  /// This program compiled for another target ("cuda").
   std::shared_ptr<Model> to(const std::string &target) const;
 
   /// The values of the symbols for these inputs. Throws Error if an input does not fit.

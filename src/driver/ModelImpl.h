@@ -17,10 +17,10 @@ struct Model::Impl {
   Settings settings;
   /// The program to compile; null if it is out of a package.
   std::unique_ptr<Imports> imports;
-  /// Of a program with gradients: its text after a phase on the way to it.
+  /// For a program with gradients: returns the IR after a phase of differentiation.
   std::function<std::optional<std::string>(const std::string &phase)> gradientIr;
   std::shared_ptr<const PackageProgram> packaged;
-  /// Where the model is no single program.
+  /// Set if the model is split into several programs.
   std::shared_ptr<staged::StagedProgram> staged;
   /// Interface of the program as loaded, any size allowed; used to check and bind inputs.
   Program interface;
@@ -51,7 +51,8 @@ struct Model::Impl {
     if (sizes.size() > symbols.size())
       throw Error(ErrorKind::InvalidArgument,
                   name + ": the program has " + std::to_string(symbols.size()) +
-                      " symbolic sizes, " + std::to_string(sizes.size()) + " values were given");
+                      " dynamic dimensions, " + std::to_string(sizes.size()) +
+                      " values were given");
     Sizes full = sizes;
     full.resize(symbols.size());
     return full;
@@ -60,10 +61,10 @@ struct Model::Impl {
   /// The program's source, for questions that a package cannot answer.
   LevelOneProgram &sourceFor(const char *what) {
     if (staged)
-      throw Error(ErrorKind::Unsupported, name + ": expected a model that is one program to show " +
-                                              what +
-                                              ", got one that runs in stages, because its shapes, "
-                                              "control flow or values depend on data");
+      throw Error(ErrorKind::Unsupported,
+                  name + ": expected a model that is one program to show " + what +
+                      ", got one split into several programs, because its shapes, "
+                      "control flow or values depend on data");
     if (!imports)
       throw Error(ErrorKind::Unsupported, name + ": expected a model to show " + what +
                                               ", got a package, which holds compiled code only");
@@ -79,9 +80,9 @@ struct Model::Impl {
   Settings settingsFor(const ImportedProgram &program) const;
   /// The sizes that the version for these symbols was compiled for, or is to be.
   Sizes versionFor(std::span<const int64_t> symbols) const;
-  /// Compiles the version unless it is there.
+  /// Compiles the version unless it exists already.
   CompiledVersion compiled(ImportedProgram &program, const Sizes &sizes);
-  /// The same for exact sizes, in the background.
+  /// Compiles a shape specialization, in the background.
   std::shared_ptr<const Executable> compileFixed(const Sizes &sizes);
   void requirePhase(const std::string &phase, bool hasGradient) const;
   /// The program after a phase of its gradient's, forward and backward apart, as `shown` makes it

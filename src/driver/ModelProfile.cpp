@@ -7,7 +7,8 @@ namespace headrace {
 
 std::vector<StageStep> Model::profileStages(std::span<const RuntimeValue> inputs, int calls) {
   if (!impl->staged)
-    throw Error(ErrorKind::Unsupported, impl->name + ": expected a model that runs in stages");
+    throw Error(ErrorKind::Unsupported,
+                impl->name + ": expected a model that is split into several programs");
   return impl->staged->profile(inputs, calls);
 }
 

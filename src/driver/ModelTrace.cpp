@@ -373,7 +373,7 @@ KernelTrace Model::traceKernels(std::span<const Tensor> inputs, const RoundedRun
       break;
   }
   if (!made.executable) {
-    trace.unsupportedReason = "the package has other kernels than the model has for any processor";
+    trace.unsupportedReason = "the package has other kernels than the model has for any CPU";
     return trace;
   }
   std::vector<int64_t> open = made.executable->bind(inputs).value();

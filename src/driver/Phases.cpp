@@ -225,10 +225,11 @@ std::vector<Phase> compilerPhases(const Settings &settings) {
     return [=, &target](auto &&...program) { function(program..., target, settings); };
   };
   std::vector<Phase> phases{
-      {"import", "level 1: the operators the user wrote", with(import), with(setRecipe), nullptr},
-      {"simplify", "level 1: coarse operators expanded, constants evaluated, algebra applied",
+      {"import", "level 1: the user's operators", with(import), with(setRecipe), nullptr},
+      {"simplify", "level 1: composite operators expanded, constants evaluated, algebra applied",
        with(simplify), nullptr, nullptr},
-      {"layout", "level 1: channels last, padding apart", with(layout), nullptr, nullptr},
+      {"layout", "level 1: channels last, padding as separate operators", with(layout), nullptr,
+       nullptr},
       {"kernels", "level 2: operators fused into kernels over linalg, weights packed",
        with(kernels), checkRecipe, nullptr},
       {"schedule", "level 3: every kernel outlined, with its recipe", with(schedule),
@@ -244,11 +245,11 @@ std::vector<Phase> compilerPhases(const Settings &settings) {
 
 std::vector<Phase> gradientPhases(const GradientPasses &given, bool splits) {
   std::vector<Phase> phases{
-      {"merge", "level 1: chains of maps as one map each", merge, nullptr, nullptr},
-      {"differentiate", "level 1: gradients beside the results",
+      {"merge", "level 1: each chain of maps merged into one map", merge, nullptr, nullptr},
+      {"differentiate", "level 1: gradients in addition to the results",
        [given](OpPassManager &manager, ModuleOp) { differentiate(manager, given); }, nullptr,
        given.afterwards},
-      {"share", "level 1: common subexpressions of gradients and operators, once", share, nullptr,
+      {"share", "level 1: common subexpressions of gradients and operators shared", share, nullptr,
        nullptr}};
   if (splits)
     phases.push_back({"split", "level 1: a forward and a backward program",

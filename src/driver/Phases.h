@@ -10,6 +10,7 @@
 
 namespace headrace {
 
+/// A named part of the compiler's pipeline.
 struct Phase {
   llvm::StringRef name;
   llvm::StringRef summary;
@@ -44,8 +45,8 @@ struct GradientPasses {
 /// before the compiler's own, which start again from the result.
 std::vector<Phase> gradientPhases(const GradientPasses &passes, bool split);
 
-/// Runs phases up to and including `last`, or all where it is empty. Throws Error if an operator
-/// cannot be compiled, InternalError where a pass fails; returns the milliseconds of each.
+/// Runs phases up to and including `last`, or all if it is empty. Throws Error if an operator
+/// cannot be compiled, InternalError if a pass fails; returns the milliseconds of each.
 /// `prepare` is given the manager of each phase before it runs; it may be null.
 std::vector<std::pair<std::string, double>>
 runPhases(llvm::ArrayRef<Phase> phases, mlir::ModuleOp program, const std::string &modelName,

@@ -10,6 +10,7 @@
 
 namespace headrace {
 
+/// A node of a program's graph: an operator, kernel, input, output or constant.
 struct GraphNode {
   /// Unique in the graph; that of an operator is its name in recipes.
   std::string id;
@@ -17,17 +18,18 @@ struct GraphNode {
   std::string kind;
   /// The user's nodes that it comes from.
   std::vector<std::string> operators = {};
-  /// The kernel that it is a stage of; empty if it is none.
+  /// The kernel that it is a stage of; empty if it is not a stage.
   std::string inside = {};
   DimExpr bytesRead = DimExpr::constant(0), bytesWritten = bytesRead, operations = bytesRead;
   /// Predicted microseconds of one thread at nominal sizes, where the cost model knows.
   std::optional<double> microseconds = {};
-  /// Of a scheduled kernel: its recipe.
+  /// The recipe of a scheduled kernel; empty for other nodes.
   std::string recipe = {};
   /// Steps of a recipe that would compute it otherwise.
   std::vector<std::string> alternatives = {};
 };
 
+/// A value between two nodes.
 struct GraphEdge {
   std::string from, to;
   std::string type;           // "f32"
@@ -35,6 +37,7 @@ struct GraphEdge {
   DimExpr bytes = DimExpr::constant(0);
 };
 
+/// A program after a phase, as data.
 struct ProgramGraph {
   std::string model, phase;
   std::vector<std::string> symbols;

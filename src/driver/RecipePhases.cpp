@@ -41,7 +41,7 @@ void setRecipe(ModuleOp program, const Target &target, const Settings &settings)
     return;
   if (GradientRecipe::of(settings.recipe).hasPrograms)
     throw Error(ErrorKind::InvalidArgument,
-                "recipe: expected choices of one program, found 'forward:' and 'backward:', which "
+                "recipe: expected choices of one program, got 'forward:' and 'backward:', which "
                 "are of a gradient");
   ProgramRecipe recipe = ProgramRecipe::parse(settings.recipe);
   requireKnownExpansions(recipe);

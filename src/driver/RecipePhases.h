@@ -15,9 +15,9 @@ namespace headrace {
 /// else is done to them then.
 bool shapesLoops(mlir::ModuleOp program);
 
-/// Before the first phase: tells the program of it.
+/// Before the first phase: attaches the recipe to the program.
 void setRecipe(mlir::ModuleOp program, const Target &target, const Settings &settings);
-/// The same for a program that is going to be split into a forward and a backward one.
+/// Attaches a recipe to a program that will be split into a forward and a backward one.
 void giveSplitRecipe(mlir::ModuleOp program, const std::string &recipe);
 /// Before kernels are formed: throws Error if a step on the author's stages is illegal.
 void checkRecipe(mlir::ModuleOp program);

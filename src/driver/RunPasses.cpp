@@ -46,7 +46,7 @@ void runPasses(PassManager &manager, ModuleOp program, const std::string &modelN
     return success(succeeded(manager.run(program)) &&
                    (verifiesEachPass || succeeded(verify(program))));
   }();
-  pollInterruption(); // what was skipped is no result
+  pollInterruption(); // passes that were skipped leave no result
   if (succeeded(result))
     return;
   if (!refused.empty())

@@ -9,8 +9,8 @@
 
 namespace headrace {
 
-/// Throws Error if an operator is refused, InternalError where a pass fails; `stage` says in
-/// which part of the compiler that was.
+/// Throws Error if an operator is rejected, InternalError if a pass fails; `stage` names the part
+/// of the compiler for the message.
 void runPasses(mlir::PassManager &manager, mlir::ModuleOp program, const std::string &modelName,
                const std::string &stage);
 

@@ -8,6 +8,7 @@
 
 namespace headrace {
 
+/// The options of compilation that users set.
 struct Settings {
   /// The machine to compile for: "cpu" or "cuda", or a certain processor, as in "cpu:x86-64-v3",
   /// "cuda:sm_90a".
@@ -26,8 +27,8 @@ struct Settings {
   std::string recipe;
   /// Which program of a package; empty for the only one.
   std::string program;
-  /// Weights are packed for vectors of so many bytes, if the target's are narrower: code for
-  /// several processors shares them so.
+  /// Weights are packed for vectors of at least this many bytes, so that code for several CPUs
+  /// shares them.
   int64_t sharedVectorBytes = 0;
   /// Versions of one program for different sizes that are kept.
   size_t planCacheSize = 16;

@@ -20,7 +20,7 @@ public:
   /// Compiles for sizes. Throws Interrupted where others needed the compiler.
   using Compile = std::function<std::shared_ptr<const Executable>(const Sizes &)>;
 
-  /// Keeps at most so many.
+  /// Keeps at most `most` specializations.
   ShapeSpecializations(size_t most, Compile compile);
   /// Waits for a compilation that is under way.
   ~ShapeSpecializations();
@@ -29,9 +29,9 @@ public:
   /// Null if there is none.
   std::shared_ptr<const Executable> find(std::span<const int64_t> sizes);
   /// Notes a call of the open version with these sizes, which have a version of their own made once
-  /// that is worth so many microseconds.
+  /// that is worth `worth` microseconds.
   void addCall(std::span<const int64_t> sizes, double microseconds, double worth);
-  /// Waits until what is being compiled is there.
+  /// Waits until the running compilation has ended.
   void finish() const;
   size_t count() const;
 

@@ -9,8 +9,8 @@ namespace headrace::image {
 
 Picture::Picture(int64_t height, int64_t width) : height(height), width(width) {
   if (height < 0 || width < 0 || (width > 0 && height > kMaxPixels / width))
-    throw Error(ErrorKind::Unsupported, "expected a picture of at most " +
-                                            std::to_string(kMaxPixels) + " pixels, found one of " +
+    throw Error(ErrorKind::Unsupported, "expected an image of at most " +
+                                            std::to_string(kMaxPixels) + " pixels, got one of " +
                                             std::to_string(width) + " x " + std::to_string(height));
   rgb.resize(static_cast<size_t>(3 * height * width));
 }

@@ -4,8 +4,8 @@
 
 namespace headrace {
 
-/// XXH3 of 64 bits, as 16 hexadecimal digits: tells damage at the speed of memory. It is no
-/// protection against deliberate changes.
+/// The 64-bit XXH3 hash as 16 hexadecimal digits: detects corruption at memory speed, but does not
+/// protect against deliberate changes.
 std::string checksum(Bytes data);
 
 } // namespace headrace

@@ -11,7 +11,7 @@ namespace headrace {
 
 namespace {
 
-// From 1; 0 for what is none.
+// From 1; 0 if the name is not a level.
 size_t rankOf(std::string_view level) {
   std::span<const std::string_view> levels = processorLevels();
   auto found = std::find(levels.begin(), levels.end(), level);

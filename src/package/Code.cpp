@@ -32,7 +32,7 @@ void checkElf(Bytes object, const std::string &source) {
     std::memcpy(&header, object.data(), sizeof header);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_DYN)
-    fail(ErrorKind::InvalidFile, source, "the package is damaged: its code is no shared object");
+    fail(ErrorKind::InvalidFile, source, "the package is damaged: its code is not a shared object");
   if (header.e_machine != EM_X86_64)
     fail(ErrorKind::Unsupported, source,
          "expected code for x86-64, got code for machine " + std::to_string(header.e_machine));
@@ -83,7 +83,7 @@ std::shared_ptr<const Code> Code::loadImages(Bytes data, std::shared_ptr<const C
   try {
     Json json = parseJson({reinterpret_cast<const char *>(data.data()), data.size()}, "its code");
     if (!json.is_array())
-      throw JsonFault("its code is no list of images");
+      throw JsonFault("its code is not a list of images");
     for (const Json &item : json) {
       DeviceImage image{text(item, "name"), text(item, "text")};
       code->images.emplace(image.name, std::move(image));

@@ -11,10 +11,11 @@
 
 namespace headrace {
 
+/// Loaded code of a package: a shared object, or images of another engine.
 class Code : public std::enable_shared_from_this<Code> {
 public:
-  /// Loads a shared object out of memory. Throws Error naming `source` where that is no code for
-  /// this machine.
+  /// Loads a shared object from memory. Throws Error naming `source` if it is not code for this
+  /// machine.
   static std::shared_ptr<const Code> load(Bytes object, const std::string &source);
   /// Reads the images of another engine, as imagesToText writes them; `host` has the kernels that
   /// the host runs beside it, and may be null.

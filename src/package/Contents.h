@@ -52,10 +52,11 @@ struct PackagedScript {
   std::vector<PackagedSegment> segments;
 };
 
+/// The contents of a package, except for code and weights.
 struct PackageContents {
   std::string producer;             // "headrace 0.1.0"
   std::vector<ProcessorNeeds> code; // what each piece of code runs on
-  /// Of code for another engine, by its index: what the kernels need that the host runs for it.
+  /// For each piece of code for another engine, by its index: what its kernels on the host need.
   std::map<size_t, ProcessorNeeds> hostCode;
   std::vector<PackagedProgram> programs;
   std::vector<PackagedScript> scripts;

@@ -14,7 +14,7 @@ inline std::string manifestText(const Json &manifest) {
   return manifest.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Of all entries but the checksum, however they are written down.
+/// The checksum of all other entries; it does not depend on how the file formats them.
 inline std::string checksumOf(Json manifest) {
   manifest.erase(checksumKey);
   std::string text = manifestText(manifest);

@@ -24,7 +24,7 @@ public:
         checked(pieces.size(), false) {
     if (static_cast<uint64_t>(integer(json, "bytes", 0)) != data.size())
       throw JsonFault("expected " + std::to_string(integer(json, "bytes")) +
-                      " bytes of weights, found " + std::to_string(data.size()));
+                      " bytes of weights, got " + std::to_string(data.size()));
   }
 
   Tensor find(size_t index, DType type, const Shape &shape) {

@@ -71,9 +71,10 @@ private:
   std::unordered_map<std::string, std::shared_ptr<const PackageProgram>> segments;
 };
 
+/// An open package, with the code that was chosen for this machine.
 class Package {
 public:
-  /// Throws Error if the file is no package, is damaged, or does not run on this machine.
+  /// Throws Error if the file is not a package, is damaged, or does not run on this machine.
   static std::shared_ptr<const Package> open(const std::filesystem::path &path);
   /// A package that is linked into the process.
   static std::shared_ptr<const Package> open(const PackageImage &image);

@@ -331,12 +331,12 @@ ProgramNotes notesFromJson(const Json &json, const Program &program) {
                   exprFromJson(member(json, "intermediate_bytes"), symbols)};
   for (const Json &item : list(json, "steps")) {
     if (!item.is_array() || item.size() < 4 || item.size() > 5)
-      throw JsonFault("expected kind, loops, recipe and notes of a step");
+      throw JsonFault("expected kind, loops, recipe and remarks of a step");
     notes.steps.push_back({text(item[0]), text(item[1]), text(item[2]), text(item[3]),
                            item.size() == 5 ? text(item[4]) : ""});
   }
   if (notes.steps.size() != program.steps.size())
-    throw JsonFault("program '" + program.name + "' has notes on other steps");
+    throw JsonFault("program '" + program.name + "' has remarks on other steps");
   return notes;
 }
 

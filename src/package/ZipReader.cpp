@@ -73,7 +73,7 @@ public:
 
 private:
   [[noreturn]] void damaged() const {
-    fail(source, "the package is damaged, or is none: its directory");
+    fail(source, "the file is damaged or not a package: its directory is not valid");
   }
 
   template <class Record> Record read(uint64_t position) const {
@@ -96,14 +96,14 @@ private:
     return name.substr(0, 80);
   }
 
-  // Ours end with this record; a comment behind it is none of ours.
+  // Packages end with this record; they have no comment after it.
   zip::EndRecord endRecord() const {
     if (archive.size() < sizeof(zip::EndRecord))
       fail(source,
            "expected a package, got a file of " + std::to_string(archive.size()) + " bytes");
     auto end = read<zip::EndRecord>(archive.size() - sizeof(zip::EndRecord));
     if (end.signature != zip::endSignature)
-      fail(source, "the package is truncated, or is none: its end is missing");
+      fail(source, "the file is truncated or not a package: its end is missing");
     if (end.disk != 0 || end.directoryDisk != 0 || end.entriesHere != end.entries ||
         uint64_t{end.directoryOffset} + end.directoryBytes + sizeof end != archive.size())
       damaged();

@@ -11,7 +11,7 @@ struct QdqGraph {
   onnx::Graph graph;
   /// Floats that integers stand for: the name of the float instead of a value.
   std::map<std::string, std::string> dequantized;
-  /// Of each unit; none if it has no weight.
+  /// The weight scales of each unit; empty if it has no weight.
   std::vector<std::vector<float>> weightScales;
 };
 

@@ -17,11 +17,12 @@ enum class ScaleKind { Float, PowerOfTwo };
 /// them does; or where the squared error of rounding and clipping is least.
 enum class RangeMethod { MinMax, Percentile, SquaredError };
 
+/// The options of `headrace quantize`.
 struct Options {
   WeightScales weights = WeightScales::Channel;
   ScaleKind scales = ScaleKind::Float;
   RangeMethod ranges = RangeMethod::SquaredError;
-  /// Of RangeMethod::Percentile.
+  /// The share for RangeMethod::Percentile, in percent.
   double percentile = 99.99;
   /// Names of nodes that stay as they are.
   std::set<std::string> keptFloat;

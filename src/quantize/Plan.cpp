@@ -63,7 +63,7 @@ Plan Planner::run() {
     if (std::ranges::none_of(graph.nodes,
                              [&](const onnx::Node &node) { return node.name == name; }))
       throw Error(ErrorKind::InvalidArgument,
-                  "expected the name of a node to leave float, found " + inQuotes(name));
+                  "expected the name of a node to leave float, got " + inQuotes(name));
   findShapeNodes();
   findUnits();
   findMovers();
@@ -187,9 +187,9 @@ void Planner::explainOthers() {
     if (inUnits.contains(i) || plan.movers.contains(i) || ofShapes.contains(i))
       plan.reasons.erase(i);
     else if (candidates.contains(i))
-      plan.reasons.try_emplace(i, "no product beside it");
+      plan.reasons.try_emplace(i, "no matmul or convolution next to it");
     else
-      plan.reasons.try_emplace(i, "no form in integers");
+      plan.reasons.try_emplace(i, "no integer implementation");
   }
 }
 

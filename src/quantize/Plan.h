@@ -45,6 +45,7 @@ struct Group {
   std::vector<std::string> sources;
 };
 
+/// What is quantized: units, values with their groups, and reasons for the rest.
 struct Plan {
   std::vector<Unit> units;
   std::vector<Group> groups;

@@ -55,7 +55,7 @@ void prepare(onnx::Model &model) {
   if (opset == model.opsets.end() || opset->second < kFirstOpset)
     throw Error(ErrorKind::Unsupported,
                 "expected operator set " + std::to_string(kFirstOpset) +
-                    " or newer, which has QuantizeLinear, found " +
+                    " or newer, which has QuantizeLinear, got " +
                     (opset == model.opsets.end() ? "none" : std::to_string(opset->second)) +
                     "; onnx.version_converter makes a newer model of it");
   checkIsFloat(model.graph);

@@ -1,5 +1,5 @@
-// A model made ready for quantization: nodes in order, constants that are no inputs, half precision
-// as single, batch normalization folded into the products before it.
+// A model made ready for quantization: nodes in order, constants removed from the inputs, f16 and
+// bf16 as f32, batch normalization folded into the matmul or convolution before it.
 #pragma once
 
 #include "frontend/onnx/read/OnnxModel.h"

@@ -9,6 +9,7 @@
 
 namespace headrace::quantize {
 
+/// Runs the float model on samples to observe its values.
 class Probe {
 public:
   /// Values that are inputs of the model are known without running it.

@@ -64,7 +64,7 @@ void Quantizer::checkOpset() const {
   if (options.weights == WeightScales::Channel && opset < kChannelOpset)
     throw Error(ErrorKind::Unsupported,
                 "expected operator set " + std::to_string(kChannelOpset) +
-                    " or newer for weights with a scale for each channel, found " +
+                    " or newer for weights with a scale for each channel, got " +
                     std::to_string(opset) + "; a scale for the tensor needs no newer one");
 }
 
@@ -104,12 +104,12 @@ void Quantizer::choosePlan() {
     plan = makePlan(model.graph, *view, options, refused);
     if (plan.units.empty())
       throw Error(ErrorKind::Unsupported,
-                  "expected operators to quantize (Conv, Gemm, MatMul or Add of f32), found none");
+                  "expected operators to quantize (Conv, Gemm, MatMul or Add of f32), got none");
     probe.emplace(model, name, observed());
   } while (refuseOtherTypes(*probe));
 }
 
-/// Of numbers that computations yield.
+/// Whether computations yield values of this type.
 static bool isFloat(DType type) {
   return type == DType::F32 || type == DType::F16 || type == DType::BF16 || type == DType::F64;
 }

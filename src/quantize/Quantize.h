@@ -31,6 +31,7 @@ struct OutputReport {
   double signalToNoise = 0;
 };
 
+/// The report on a quantization.
 struct Report {
   std::vector<OperatorReport> operators; // in the model's order
   std::vector<OutputReport> outputs;
@@ -38,6 +39,7 @@ struct Report {
   uint64_t weightBytesBefore = 0, weightBytesAfter = 0;
 };
 
+/// A quantized model and its report.
 struct Result {
   onnx::Model model;
   Report report;
@@ -51,6 +53,7 @@ Result quantize(onnx::Model model, const std::string &name, const GivenSamples &
 Report quantizeFile(const std::filesystem::path &path, const GivenSamples &samples,
                     const std::filesystem::path &output, const Options &options = {});
 
+/// The report as JSON.
 std::string reportJson(const Report &report);
 
 } // namespace headrace::quantize

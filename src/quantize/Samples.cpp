@@ -7,7 +7,8 @@
 
 namespace headrace::quantize {
 
-/// Of one run where the model leaves it open: beyond, values of large models fill the memory.
+/// Limits of one run if the batch is a dynamic dimension: larger runs of large models exhaust
+/// memory.
 static constexpr int64_t kMaxSamples = 64;
 static constexpr int64_t kMaxBytes = int64_t{4} << 20;
 
@@ -63,8 +64,8 @@ Calibration calibrationOf(const onnx::Graph &graph, const GivenSamples &given) {
   return result;
 }
 
-/// As many samples as fit, but the same number in all runs where that takes no more than twice as
-/// many: a model is compiled for each.
+/// The number of samples per run: the same in all runs if that takes at most twice as many runs,
+/// since a model is compiled for each number; else `most`.
 static int64_t evenly(int64_t count, int64_t most) {
   for (int64_t size = most; size > most / 2; --size)
     if (count % size == 0)
@@ -78,10 +79,10 @@ Samples::Samples(const Model &model, const Calibration &calibration) {
   for (const TensorSpec &spec : model.inputs()) {
     auto found = calibration.find(spec.name);
     if (found == calibration.end())
-      throw Error(ErrorKind::MissingInput,
-                  "calibration data of input " + inQuotes(spec.name) + " is missing: expected " +
-                      specText(spec, model.symbols()) +
-                      ", with the first size as large as there are samples");
+      throw Error(ErrorKind::MissingInput, "calibration data of input " + inQuotes(spec.name) +
+                                               " is missing: expected " +
+                                               specText(spec, model.symbols()) +
+                                               ", with samples stacked along the first dimension");
     addArray(spec, found->second, model.symbols());
     const Array &array = arrays.back();
     if (!array.isCut)
@@ -89,7 +90,7 @@ Samples::Samples(const Model &model, const Calibration &calibration) {
     if (auto size = spec.dims[0].asConstant()) {
       if (isFixed && atOnce != *size)
         fail(ErrorKind::ShapeMismatch, spec,
-             "expected runs of " + std::to_string(atOnce) + " samples as for other inputs, found " +
+             "expected runs of " + std::to_string(atOnce) + " samples as for other inputs, got " +
                  std::to_string(*size) + "; give one more dimension, whose elements are runs");
       atOnce = *size;
       isFixed = true;
@@ -99,15 +100,14 @@ Samples::Samples(const Model &model, const Calibration &calibration) {
     }
   }
   if (arrays.empty())
-    throw Error(ErrorKind::Unsupported, "expected a model with inputs to calibrate, found none");
+    throw Error(ErrorKind::Unsupported, "expected a model with inputs to calibrate, got none");
   bool isCut = arrays[0].isCut;
   int64_t count = arrays[0].tensor.shape()[0];
   for (size_t i = 0; i < arrays.size(); ++i)
     if (arrays[i].isCut != isCut || arrays[i].tensor.shape()[0] != count)
       fail(ErrorKind::ShapeMismatch, model.inputs()[i],
            "expected " + std::to_string(count) + (isCut ? " samples" : " runs") + " as for input " +
-               inQuotes(model.inputs()[0].name) + ", found " +
-               shapeString(arrays[i].tensor.shape()));
+               inQuotes(model.inputs()[0].name) + ", got " + shapeString(arrays[i].tensor.shape()));
   if (!isCut)
     atOnce = 1;
   else if (!isFixed)
@@ -115,7 +115,7 @@ Samples::Samples(const Model &model, const Calibration &calibration) {
   if (isCut && isFixed && count % atOnce != 0)
     fail(ErrorKind::ShapeMismatch, model.inputs()[0],
          "expected a multiple of " + std::to_string(atOnce) +
-             " samples, as many as the model takes at once, found " + std::to_string(count));
+             " samples, as many as the model takes at once, got " + std::to_string(count));
   samples = count;
   for (int64_t start = 0; start < count; start += atOnce)
     starts.emplace_back(start, std::min(atOnce, count - start));
@@ -125,7 +125,7 @@ void Samples::addArray(const TensorSpec &spec, Tensor tensor,
                        const std::vector<std::string> &symbols) {
   if (tensor.dtype() != spec.dtype)
     fail(ErrorKind::TypeMismatch, spec,
-         "expected " + std::string(nameOf(spec.dtype)) + ", found " +
+         "expected " + std::string(nameOf(spec.dtype)) + ", got " +
              std::string(nameOf(tensor.dtype())));
   const Shape &shape = tensor.shape();
   size_t rank = spec.dims.size();
@@ -134,10 +134,10 @@ void Samples::addArray(const TensorSpec &spec, Tensor tensor,
   if (!isCut && !isList)
     fail(ErrorKind::ShapeMismatch, spec,
          "expected " + specText(spec, symbols) +
-             ", with the first size as large as there are samples; found " + shapeString(shape));
+             ", with samples stacked along the first dimension, got " + shapeString(shape));
   if (tensor.elements() == 0)
     fail(ErrorKind::InvalidArgument, spec,
-         "expected samples, found none (" + shapeString(shape) + ")");
+         "expected samples, got none (" + shapeString(shape) + ")");
   arrays.push_back({tensor, Shape(shape.begin() + (isCut ? 0 : 1), shape.end()), isCut});
 }
 

@@ -16,7 +16,7 @@ using Calibration = std::map<std::string, Tensor>;
 /// Arrays with the names of their inputs, or without: then in the model's order.
 using GivenSamples = std::vector<std::pair<std::string, Tensor>>;
 
-/// The inputs of a model: of those in its file, the ones that are no constants.
+/// The inputs of a model: those in its file that are not initializers.
 std::vector<std::string> inputNames(const onnx::Graph &graph);
 
 /// Throws Error if the model has no such input, or not as many.
@@ -31,7 +31,7 @@ public:
   Samples(const Model &model, const Calibration &calibration);
 
   size_t runs() const { return starts.size(); }
-  /// Of all runs.
+  /// The number of samples of all runs.
   int64_t count() const { return samples; }
   /// The inputs of a run, in the model's order.
   std::vector<Tensor> run(size_t index) const;
@@ -39,7 +39,7 @@ public:
 private:
   struct Array {
     Tensor tensor;
-    Shape shape; // of one run, but for its first size where it is cut
+    Shape shape; // of one run, except for the first dimension if it is cut
     bool isCut;
   };
   void addArray(const TensorSpec &spec, Tensor tensor, const std::vector<std::string> &symbols);

@@ -7,7 +7,7 @@ namespace headrace::quantize {
 
 /// The shares of the largest magnitude at which numbers may be clipped.
 static constexpr int kShares = 100, kMinShare = 40;
-/// By how many powers of two the range may be cut.
+/// The number of powers of two by which the range may be cut.
 static constexpr int kMaxCuts = 4;
 
 /// Below it, products of two scales leave the range of single precision.

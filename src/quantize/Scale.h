@@ -14,7 +14,7 @@ inline constexpr int kMaxInteger = 127;
 /// How often magnitudes occur, in bins of equal width from 0 to the largest.
 class Histogram {
 public:
-  /// Of numbers whose magnitude is at most `largest`.
+  /// A histogram of numbers whose magnitude is at most `largest`.
   explicit Histogram(double largest) : greatest(largest), counts(kBins, 0) {}
 
   void add(std::span<const float> numbers);

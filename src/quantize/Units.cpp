@@ -32,7 +32,7 @@ static void checkFinite(const Tensor &tensor, const onnx::Node &node, const std:
   for (float number : std::span(tensor.as<float>(), static_cast<size_t>(tensor.elements())))
     if (!std::isfinite(number))
       throw Error(ErrorKind::InvalidModel, node.describe() + ": " + inQuotes(value) +
-                                               ": expected finite numbers, found " +
+                                               ": expected finite numbers, got " +
                                                std::to_string(number));
 }
 
@@ -72,7 +72,7 @@ static Found convolution(size_t at, const onnx::Node &node, const onnx::GraphVie
   if (weight->shape().size() < 3)
     return "weights of the shape " + shapeString(weight->shape());
   if (weight->elements() / weight->shape()[0] > kMaxTerms)
-    return "sums of more than " + std::to_string(kMaxTerms) + " products leave 32 bits";
+    return "sums of more than " + std::to_string(kMaxTerms) + " products overflow 32 bits";
   if (std::string reason = readBias(unit, node, view, 1); !reason.empty())
     return reason;
   return unit;
@@ -94,7 +94,7 @@ static Found gemm(size_t at, const onnx::Node &node, const onnx::GraphView &view
       {at}, {node.inputs[0]}, Weight{node.inputs[1], 1, axis, singles(*weight, alpha)}, {}, {}};
   checkFinite(unit.weight->numbers, node, node.inputs[1]);
   if (weight->shape()[1 - axis] > kMaxTerms)
-    return "sums of more than " + std::to_string(kMaxTerms) + " products leave 32 bits";
+    return "sums of more than " + std::to_string(kMaxTerms) + " products overflow 32 bits";
   if (std::string reason = readBias(unit, node, view, beta); !reason.empty())
     return reason;
   return unit;
@@ -141,7 +141,7 @@ static Found matrixProduct(size_t at, const onnx::Node &node, const onnx::GraphV
             {}};
   checkFinite(unit.weight->numbers, node, node.inputs[input]);
   if (weight.shape()[input == 1 ? rank - 2 : rank - 1] > kMaxTerms)
-    return "sums of more than " + std::to_string(kMaxTerms) + " products leave 32 bits";
+    return "sums of more than " + std::to_string(kMaxTerms) + " products overflow 32 bits";
   return unit;
 }
 

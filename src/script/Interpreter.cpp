@@ -67,7 +67,7 @@ void Interpreter::runFor(const ForBlock &loop, Environment &variables) {
       double number = value(operand, variables).number("a bound of a loop");
       // Beyond, a number plus 1 is the same number: the loop would never end.
       if (std::fabs(number) >= 0x1p53)
-        fail(operand.place, "expected a bound of a loop below 2^53, found " + numberText(number),
+        fail(operand.place, "expected a bound of a loop below 2^53, got " + numberText(number),
              ErrorKind::InvalidArgument);
       return number;
     } catch (const Error &error) {
@@ -96,7 +96,7 @@ void Interpreter::runFor(const ForBlock &loop, Environment &variables) {
                                   const std::string &function, SourceLocation place) {
   fail(place,
        "'" + declared.name + "' of " + function + " is declared " + toText(declared.type) +
-           ", found " + describe(value),
+           ", got " + describe(value),
        ErrorKind::TypeMismatch);
 }
 
@@ -138,8 +138,8 @@ static Value passed(Value value, const TypedName &declared, const std::string &f
   return std::move(*result);
 }
 
-/// As `passed`, but a fraction is never lost: a result declared an integer that is a double stays
-/// one. (Where it can be told before the run, it is refused.)
+/// Like `passed`, but never drops a fraction: a double returned for a declared integer stays a
+/// double. (If that is known before the run, the script is rejected.)
 static Value returned(Value value, const TypedName &declared, const std::string &function,
                       SourceLocation place) {
   if (declared.type == Type::scalar(ValueType::Integer) && value.as<double>())

@@ -12,7 +12,7 @@ namespace headrace::script {
 std::unique_ptr<ScriptSession> openScript(std::shared_ptr<const PackageScript> script,
                                           ScriptOptions options = {});
 
-/// The same called like a program: inputs and outputs in their declared order.
+/// A packaged script that is called like a program: inputs and outputs in their declared order.
 class ScriptProgram {
 public:
   explicit ScriptProgram(std::shared_ptr<const PackageScript> script, ScriptOptions options = {});

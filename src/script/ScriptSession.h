@@ -44,7 +44,7 @@ public:
   Variables run(const Variables &inputs = {},
                 const std::map<std::string, std::string> &arguments = {});
 
-  /// Of the last run.
+  /// The statistics of the last run.
   const Statistics &statistics() const;
 
   /// The files of the last run: the script, what it sourced and what its script path gave it.

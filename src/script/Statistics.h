@@ -25,7 +25,7 @@ struct Statistics {
   std::map<std::string, Operator> operators;
 };
 
-/// As -stats shows it.
+/// The text that `-stats` prints.
 std::string print(const Statistics &statistics);
 
 } // namespace headrace::script

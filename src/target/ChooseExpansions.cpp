@@ -65,7 +65,7 @@ private:
                                chosen.name());
   }
 
-  /// As the program's recipe says, or the chooser.
+  /// The expansion that the program's recipe requests, else the chooser's.
   static const Expansion &choose(Operation *op, ArrayRef<const Expansion *> candidates,
                                  const ExpansionChooser &chooser, Choices &choices) {
     std::optional<std::string> given = choices.wanted("expand", op);

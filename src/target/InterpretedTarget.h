@@ -26,7 +26,7 @@ public:
 
   void attachRecipe(mlir::func::FuncOp, llvm::StringRef) const override {
     throw Error(ErrorKind::InvalidArgument,
-                "recipe: target '" + name().str() + "' has no stages to speak of");
+                "recipe: target '" + name().str() + "' has no stages that a recipe could name");
   }
   void addSchedulePasses(mlir::OpPassManager &) const override {}
 

@@ -60,8 +60,8 @@ class CachedCode {
 public:
   virtual ~CachedCode() = default;
   virtual bool has(llvm::StringRef kernel) const = 0;
-  /// As Target::compile or Target::compileAot gives it, of kernels that it has and of others,
-  /// which were lowered since and are kept from now on.
+  /// What Target::compile or Target::compileAot returns, for cached kernels and for others, which
+  /// were lowered since and are cached from now on.
   virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
   virtual PackagedKernels compileAot(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
 };
@@ -126,7 +126,7 @@ public:
   virtual ProcessorNeeds needs() const = 0;
   /// Code of these kernel modules, for this process. Throws Error if this machine cannot run it.
   virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
-  /// The same for a package.
+  /// Code of these kernel modules, for a package.
   virtual PackagedKernels compileAot(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
   /// The code kept of scheduled kernels. Kernels that it has get the notes that lowering makes.
   /// Null if nothing is ever kept.

@@ -18,7 +18,7 @@ def DifferentiatePass : Pass<"differentiate", "::mlir::func::FuncOp"> {
 }
 
 def ExpandOperatorsPass : Pass<"expand-operators", "::mlir::func::FuncOp"> {
-  let summary = "writes coarse operators in terms of maps and reductions";
+  let summary = "expands composite operators into maps and reductions";
   let options = [
     Option<"only", "only", "std::string", "\"\"", "the one operator to expand, such as hr.attention">
   ];

@@ -39,7 +39,7 @@ struct VerifyLevel1Pass : impl::VerifyLevel1PassBase<VerifyLevel1Pass> {
   void runOnOperation() override {
     for (Operation &op : getOperation().getBody().front().without_terminator()) {
       if (!isa<hr::OperatorInterface, hr::LibraryOp, hr::LaunchOp>(op)) {
-        op.emitError("is no operator of level 1");
+        op.emitError("is not an operator of level 1");
         return signalPassFailure();
       }
       if (failed(verifySizesKnown(op)))
@@ -72,7 +72,7 @@ LogicalResult verifyKernelBody(hr::KernelOp kernel) {
     if (!isa<hr::YieldOp, hr::SizeOp>(op) &&
         !isa<linalg::LinalgDialect, tensor::TensorDialect, arith::ArithDialect,
              affine::AffineDialect, scf::SCFDialect>(op.getDialect()))
-      return op.emitError("does not belong into a kernel of level 2: ") << op.getName();
+      return op.emitError("is not allowed in a kernel of level 2: ") << op.getName();
     for (Type type : op.getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())
         return op.emitError("expected plain tensors inside a kernel, got ") << type;

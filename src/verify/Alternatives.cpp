@@ -39,7 +39,7 @@ std::vector<Alternative> alternatives(const Settings &settings, const std::strin
     add("the target cpu", "").target = defaults.target;
   add("generated code instead of libraries", "").expansion = "generated";
   add("loops over single elements in all kernels", plainLoops(recipe));
-  add("every map and reduction in a kernel of its own",
+  add("every map and reduction in a separate kernel",
       "separate every map\nseparate every reduce\nwalk every reduce along nothing\n");
   add("kernels planned greedily", "plan kernels greedily\n");
   add("channels first", "layout every conv channels-first\nlayout every pool channels-first\n");

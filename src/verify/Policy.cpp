@@ -257,7 +257,7 @@ std::string text(const Judgement &judgement) {
                        ", float32 " + shortNumber(judgement.rounded) + ")";
   if (judgement.steep > 0)
     result += ", " + std::to_string(judgement.steep) + " of " + std::to_string(judgement.elements) +
-              " set apart where the program is steep";
+              " not compared, since the program is steep there";
   if (judgement.holds)
     return result;
   std::string place;

@@ -15,6 +15,7 @@
 
 namespace headrace::verify {
 
+/// Whether results agree, and by how much they differ.
 struct Judgement {
   bool holds = true;
   /// A type or shape that differs, or elements that are not finite in one of them; empty otherwise.

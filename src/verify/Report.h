@@ -32,6 +32,7 @@ struct OtherSystem {
   std::vector<ComparedValue> outputs; // against the reference, too
 };
 
+/// The report on one set of inputs.
 struct CaseReport {
   /// "random", "zeros", ...; "given" for inputs of the user.
   std::string values;
@@ -58,6 +59,7 @@ struct CaseReport {
   bool holds() const;
 };
 
+/// The report of a verification.
 struct Report {
   std::string model;
   /// The package whose code was compared with the model; empty if the model was compiled.

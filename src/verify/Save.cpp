@@ -26,7 +26,7 @@ void saveDifference(Report &report, const Model &model, const std::filesystem::p
   for (size_t i = 0; i < given.inputs.size(); ++i) {
     if (!given.inputs[i].tensor()) {
       report.notSaved = "input '" + model.inputs()[i].name +
-                        "': expected a tensor of numbers to save, got " + describe(given.inputs[i]);
+                        "': expected a numeric tensor to save, got " + describe(given.inputs[i]);
       return;
     }
     inputs[model.inputs()[i].name] = *given.inputs[i].tensor();

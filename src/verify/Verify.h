@@ -24,6 +24,7 @@ struct Peer {
   std::function<PeerAnswer(const std::vector<Tensor> &inputs)> run;
 };
 
+/// The options of `headrace verify`.
 struct Options {
   /// One per input; empty: several cases are made.
   std::vector<RuntimeValue> inputs;

@@ -36,4 +36,4 @@ def test_parts_of_models_are_counted_apart_from_models_and_expressions() -> None
 
 def test_unknown_programs_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["no_such_program"]) == 2
-    assert "found 'no_such_program'" in capsys.readouterr().err
+    assert "got 'no_such_program'" in capsys.readouterr().err

@@ -81,7 +81,7 @@ def test_largest_error_sees_nan_shapes_and_integers() -> None:
     assert largest_error([np.array([1], np.uint8)], [np.array([2], np.uint8)]) == 0.5
     assert largest_error([zeros[:0]], [zeros[:0]]) == 0.0
     with pytest.raises(
-        ValueError, match=r"expected outputs of shapes \[\(2, 3\)\], found \[\(3,\)\]"
+        ValueError, match=r"expected outputs of shapes \[\(2, 3\)\], got \[\(3,\)\]"
     ):
         largest_error([zeros[0]], [zeros])
 

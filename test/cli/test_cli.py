@@ -382,7 +382,7 @@ def test_expansions_are_those_of_the_target():
 
 
 def test_explain_grad_names_what_is_unknown():
-    assert "found 'nothing'" in bad(1, "explain", "--grad", MODEL, "--wrt", "nothing")
+    assert "got 'nothing'" in bad(1, "explain", "--grad", MODEL, "--wrt", "nothing")
 
 
 def test_every_phase_prints_its_program():
@@ -574,10 +574,10 @@ def test_writes_that_fail_name_the_file_and_leave_nothing(tmp_path):
 def test_names_that_are_none(tmp_path):
     script = tmp_path / "s.dml"
     for code, expected in {
-        "write(matrix(1, 2, 2), '')": 'expected a file\'s name, found ""',
-        "X = read('')\nprint(sum(X))": 'expected a file\'s name, found ""',
-        f"write(matrix(1, 2, 2), '{tmp_path}')": f"{tmp_path}: expected the name of a file, got a folder",
-        f"write(1, '{tmp_path}/')": f"{tmp_path}/: expected the name of a file, got a folder",
+        "write(matrix(1, 2, 2), '')": 'expected a file\'s name, got ""',
+        "X = read('')\nprint(sum(X))": 'expected a file\'s name, got ""',
+        f"write(matrix(1, 2, 2), '{tmp_path}')": f"{tmp_path}: expected the name of a file, got a directory",
+        f"write(1, '{tmp_path}/')": f"{tmp_path}/: expected the name of a file, got a directory",
         f"X = read('{tmp_path}', format='csv')\nprint(sum(X))": "expected a file, got a directory",
         f"write(matrix(1, 2, 2), '{tmp_path}/no/x.csv')": "/no/x.csv: cannot write: No such file",
         "write(matrix(1, 2, 2), '/dev/full')": "/dev/full: expected a regular file or a new name",
@@ -589,4 +589,4 @@ def test_names_that_are_none(tmp_path):
     assert "out: cannot make the folder" in bad(
         1, "run", MODEL, "--random", "0", "--output", script / "out"
     )
-    assert "expected an ONNX file, found a folder" in bad(1, "run", tmp_path)
+    assert "expected an ONNX file, got a directory" in bad(1, "run", tmp_path)

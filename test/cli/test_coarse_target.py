@@ -309,7 +309,7 @@ def test_mistakes_are_explained(tmp_path):
     for target, message in (
         ("coarse", "expected the file of an accelerator, as in coarse:"),
         ("coarse:nowhere.json", "nowhere.json: cannot open"),
-        (f"coarse:{model}", f"{model}: the file is no JSON"),
+        (f"coarse:{model}", f"{model}: the file is not JSON"),
     ):
         done = run("run", model, "--random", 1, "--target", target)
         assert done.returncode == 1 and message in done.stderr

@@ -145,7 +145,7 @@ def test_code_needs_no_library_and_no_symbol(package, tmp_path) -> None:
 
 def test_wrong_usage(tmp_path) -> None:
     assert "expected a model" in bad(2, "compile")
-    assert "unknown processor 'i486'" in bad(1, "compile", MODEL, "--target-cpu", "i486")
+    assert "unknown CPU 'i486'" in bad(1, "compile", MODEL, "--target-cpu", "i486")
     assert "there is no dynamic dimension 'b'" in bad(
         1, "compile", MODEL, "-o", tmp_path / "x", "--size", "b=1"
     )
@@ -171,7 +171,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_anything_is_compiled(
     (tmp_path / "file").touch()
     for name, reason in (("no", "does not exist"), ("file", "is a file")):
         message = bad(1, "compile", MODEL, "-o", tmp_path / name / "x.hrpkg")
-        assert f"{name}: cannot write to this folder: it {reason}" in message
+        assert f"{name}: cannot write to this directory: it {reason}" in message
         assert "compiling" not in message
 
 
@@ -191,9 +191,9 @@ def test_damaged_packages_are_refused_in_one_line(package, tmp_path) -> None:
         files.writestr("data.pkl", "a model of something else")
     assert "there is no 'manifest.json' in it" in bad(1, "run", path, "--random", 0)
     np.savez(tmp_path / "arrays.npz", x=np.zeros(3))
-    # Versions of Python differ in how they write sizes: as packages do, or in records of 64 bits.
+    # Versions of Python differ in how they write sizes: as packages do, or in 64-bit records.
     assert re.search(
-        "arrays.npz: (the package is damaged, or is none|expected a package)",
+        "arrays.npz: (the file is damaged or not a package|expected a package)",
         bad(1, "run", tmp_path / "arrays.npz"),
     )
 

@@ -222,7 +222,7 @@ def test_an_error_in_a_script_shows_its_place(tmp_path: Path) -> None:
     run = explore(script)
     assert run.returncode == 1 and "fit.dml:1:5: variable 'X' is not defined" in run.stderr
     script.write_text("print(1)\n")
-    assert "expected a script with parts to compile, found none" in explore(script).stderr
+    assert "expected a script with parts to compile, got none" in explore(script).stderr
 
 
 def test_a_machine_with_little_memory_or_bandwidth_is_told_what_to_take() -> None:

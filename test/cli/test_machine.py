@@ -109,7 +109,7 @@ def test_damaged_rates_are_not_used(calibrated: tuple[Path, dict], tmp_path: Pat
     file.write_bytes(file.read_bytes()[:-20])
     done = headrace("machine", "--json", cache=cache)
     assert not json.loads(done.stdout)["measured"]
-    assert done.stderr == "headrace: not used: the stored rates are damaged\n"
+    assert done.stderr == "headrace: not used: the stored machine parameters are damaged\n"
 
 
 def test_only_this_processor_is_measured() -> None:

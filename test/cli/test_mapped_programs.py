@@ -141,7 +141,7 @@ def test_a_file_that_is_no_machine_is_named(tmp_path):
     model = interrupted(tmp_path)
     for file, message in (
         (tmp_path / "nowhere.json", "nowhere.json: cannot open"),
-        (model, f"{model}: the file is no JSON"),
+        (model, f"{model}: the file is not JSON"),
     ):
         for command in (("run", model, "--random", 1), ("explain", model), ("compile", model)):
             done = run(*command, "--accelerator", file)

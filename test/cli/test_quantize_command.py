@@ -81,10 +81,10 @@ def test_inputs_are_given_by_name_or_in_order(tmp_path):
         ([MODEL, "--calibrate", "nix.npy"], 1, "nix.npy"),
         ([MODEL, "--calibrate", f"picture=@{IMAGES}"], 1, "no input 'picture'; it has 'image'"),
         ([MODEL, "--calibrate", IMAGES, "--calibrate", IMAGES], 1, "has only 1 input, 'image'"),
-        ([MODEL, "--calibrate", DIGITS / "held_back_labels.npy"], 1, "expected f32, found i64"),
+        ([MODEL, "--calibrate", DIGITS / "held_back_labels.npy"], 1, "expected f32, got i64"),
         ([MODEL, "--calibrate", IMAGES, "--weights", "row"], 2, "--weights"),
         ([MODEL, "--calibrate", IMAGES, "--percentile", 20], 2, "--percentile"),
-        ([MODEL, "--calibrate", IMAGES, "--float", "nix"], 1, "to leave float, found 'nix'"),
+        ([MODEL, "--calibrate", IMAGES, "--float", "nix"], 1, "to leave float, got 'nix'"),
     ],
 )
 def test_errors_are_one_line(tmp_path, arguments, code, message):

@@ -96,7 +96,7 @@ def test_an_operator_that_the_machine_lacks_is_left_over_alone(tmp_path):
     assert left.startswith(("maxpool[2, 2] of ", "reduce[max, 2] of "))
     assert 0 < report["least_cost"] <= report["cost"] < 1e6
     text = rewrite(term, "--accelerator", file).stdout
-    assert f"{report['cost']:.2f} without what is left over, extraction" in text
+    assert f"{report['cost']:.2f} without unmapped operators, extraction" in text
 
 
 def test_usage_is_explained():

@@ -110,7 +110,7 @@ def test_explain_tells_how_kernels_were_planned(tmp_path) -> None:
     )
     output = good(path, "-explain", "codegen", "--compile", "always")
     assert "candidate kernels" in output and "plans priced" in output, output
-    assert "not done: " in output and ", because " in output, output
+    assert "missed: " in output and ", because " in output, output
 
 
 def test_errors_show_the_place(tmp_path) -> None:

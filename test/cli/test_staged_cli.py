@@ -66,14 +66,14 @@ def test_stages_answer_like_the_reference_and_are_written(write, tmp_path: Path)
 def test_explain_names_what_runs_on_the_host(write) -> None:
     done = headrace("explain", write(LENGTH))
     assert done.returncode == 0
-    assert "runs in stages" in done.stdout
+    assert "split into several programs" in done.stdout
     assert "SequenceLength node of output 'n'" in done.stdout
 
 
 def test_packages_are_refused_in_one_sentence(write, tmp_path: Path) -> None:
     done = headrace("compile", write(RESHAPE), "-o", tmp_path / "model.hrpkg")
     assert done.returncode == 1
-    assert "runs in stages" in done.stderr
+    assert "split into several programs" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -106,7 +106,7 @@ def test_bench_times_models_of_sequences(write) -> None:
     done = headrace("bench", write(LENGTH), *given, "--against", "onnxruntime")
     assert done.returncode == 0, done.stderr
     assert "on xs a sequence of 2" in done.stdout
-    assert "left out: peers are given and asked for tensors of numbers only" in done.stdout
+    assert "left out: baselines support only numeric tensors as inputs and outputs" in done.stdout
 
 
 def test_maps_are_shown_and_given_as_keys_and_values(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_report_and_drawings(tmp_path: Path) -> None:
     for words in (
         "of the peak of 256 multiplications a cycle (1x16x16)",
         "waits for load",
-        "bytes a cycle",
+        "bytes per cycle",
     ):
         assert words in report
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]

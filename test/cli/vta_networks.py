@@ -240,7 +240,7 @@ def resnet(
                 skip = network.conv(x, out, size=1, stride=stride, relu=False)
             y = network.conv(x, out, stride=stride)
             x = network.conv(y, out, residual=skip)
-    # The mean over images of 7x7 is the host's: 49 is no power of two.
+    # The host computes the mean over 7x7 images: 49 is not a power of two.
     floats = network.dequantized(x.name, x.exponent)
     pooled = network.node("GlobalAveragePool", floats)
     flat = network.node("Flatten", pooled)

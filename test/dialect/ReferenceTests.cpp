@@ -378,11 +378,11 @@ TEST_F(ReferenceTest, ErrorsNameTheInput) {
     }
     return "no error";
   };
-  EXPECT_EQ(message({}, 3), "program 'f': expected 1 inputs, found 0");
+  EXPECT_EQ(message({}, 3), "program 'f': expected 1 inputs, got 0");
   EXPECT_EQ(message({tensor<float>({4, 2}, std::vector<float>(8))}, 3),
-            "input 'image': expected shape 3x2, found 4x2");
+            "input 'image': expected shape 3x2, got 4x2");
   EXPECT_EQ(message({tensor<double>({3, 2}, std::vector<double>(6))}, 3),
-            "input 'image': expected type f32, found f64");
+            "input 'image': expected type f32, got f64");
 }
 
 TEST_F(ReferenceTest, ResultsOutliveTheProgram) {

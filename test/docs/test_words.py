@@ -30,6 +30,7 @@ EXAMPLES = [
     ("blocks of so many rows", "blocks of this many rows"),
     ("the file is there.", "the file exists. There it is"),
     ("18 cycles an element", "18 cycles per element"),
+    ("expected an axis, found a stage", "expected an axis, got a stage; it was found"),
 ]
 
 

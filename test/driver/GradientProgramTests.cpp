@@ -77,15 +77,15 @@ TEST(GradientOfProgram, NamesWhatItCannotDo) {
   p.output(p.add<hr::GatherOp>(x, i, 0));
   p.options.wrt = {"y"};
   EXPECT_EQ(messageOf([&] { p.gradient(); }),
-            "test: expected an input or a weight to differentiate by, found 'y'; the inputs are "
+            "test: expected an input or a weight to differentiate by, got 'y'; the inputs are "
             "'input0', 'input1'");
   p.options.wrt = {"input1"};
   EXPECT_EQ(messageOf([&] { p.gradient(); }),
             "test: expected floating-point numbers in 'input1' to "
-            "differentiate by, found i64");
+            "differentiate by, got i64");
   p.options.wrt = {"input0", "input0"};
   EXPECT_EQ(messageOf([&] { p.gradient(); }),
-            "test: expected each name to differentiate by once, found 'input0' twice");
+            "test: expected each name to differentiate by once, got 'input0' twice");
 }
 
 TEST(GradientOfProgram, NamesTheOperatorWithoutGradient) {

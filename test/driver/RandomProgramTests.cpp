@@ -124,7 +124,7 @@ private:
     });
   }
 
-  /// A value that broadcasts with `x`: one that is there, or a new input with dimensions left out.
+  /// A value that broadcasts with `x`: an existing one, or a new input with dimensions left out.
   Value broadcastPartner(Value x) {
     Value other = any();
     auto joined = broadcastShapes(shapeOf(x), shapeOf(other));

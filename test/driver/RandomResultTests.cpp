@@ -111,7 +111,7 @@ private:
     return p.add<hr::BroadcastOp>(x.getType(), one);
   }
 
-  /// The same elements by another name.
+  /// The elements of x as another value.
   Value withLeadingOne(Value x) {
     if (rankOf(x) > 4)
       return p.add<hr::BroadcastOp>(x.getType(), x);

@@ -104,7 +104,7 @@ def test_a_picture_without_text_has_no_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["ÄÖ"], "error: expected letters, digits, '-', '.' and blanks, found 'Ä'"),
+        (["ÄÖ"], "error: expected letters, digits, '-', '.' and blanks, got 'Ä'"),
         (["--image", "no-such-file.npy"], "error: .*no-such-file.npy"),
         (["--image", FOLDER.parent / "digits" / "held_back_images.npy"], ".*found float32"),
     ],
@@ -151,7 +151,7 @@ def test_a_sound_of_another_rate_is_refused_in_one_line(tmp_path: Path) -> None:
     write_wave(tmp_path / "slow.wav", np.zeros(100), 8000)
     result = run("find_speech.py", tmp_path / "slow.wav")
     assert result.returncode == 1
-    assert result.stderr.endswith("expected 16000 samples of 2 bytes a second, found 8000 of 2\n")
+    assert result.stderr.endswith("expected 16000 samples of 2 bytes a second, got 8000 of 2\n")
 
 
 @pytest.mark.parametrize("script", ["file_types.py", "read_text.py", "find_speech.py"])

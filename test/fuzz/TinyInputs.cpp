@@ -36,7 +36,7 @@ Tensor counting(DType type, const Shape &shape) {
   return numbers.converted(type);
 }
 
-/// "f32" of "sequence(f32)"; nothing if it is no such type.
+/// The "f32" in "sequence(f32)"; nothing if it is another type.
 std::optional<std::string> inside(const std::string &type, const std::string &outer) {
   if (!type.starts_with(outer + "(") || !type.ends_with(")"))
     return std::nullopt;

@@ -84,7 +84,7 @@ def largest(tensor: torch.Tensor) -> float:
 def judge(found: dict, eager: dict, exact: dict, dtype: torch.dtype) -> str:
     """Errors may be a few times those of eager mode."""
     worst, worst_eager = 0.0, 0.0
-    # Relative to the largest value; some gradients would be 0 but for rounding.
+    # Relative to the largest value; some gradients would be 0 except for rounding.
     least = 1e-2 * max(map(largest, exact.values()), default=1.0) or 1.0
 
     def error(name: str, tensor: torch.Tensor) -> float:

@@ -122,7 +122,7 @@ def test_errors_name_the_input() -> None:
     refused(lambda: model(x[0]), hr.ShapeMismatchError, f"'{name}'")
     refused(lambda: model(x[:, :, :4]), hr.ShapeMismatchError, f"'{name}'")
     cpu = hr.load(HERE / "digits.onnx")
-    refused(lambda: cpu(x), hr.InvalidArgumentError, f"input '{name}': expected a tensor in main")
+    refused(lambda: cpu(x), hr.InvalidArgumentError, f"input '{name}': expected a tensor in host")
     close(model(x).cpu(), expected)
 
 

@@ -90,7 +90,7 @@ TEST(Bmp, CompressionIsRefusedByItsNumber) {
     decode(bmp(1, 1, 8, 1, {0, 0, 0, 0}, {1, 0, 0, 1}, 1));
     FAIL();
   } catch (const Error &error) {
-    EXPECT_STREQ(error.what(), "expected a BMP picture without compression, found one of kind 1");
+    EXPECT_STREQ(error.what(), "expected an uncompressed BMP image, got one of kind 1");
   }
 }
 

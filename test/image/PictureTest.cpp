@@ -32,7 +32,7 @@ TEST(Picture, MoreThanTheMostPixelsAreRefusedWithTheirNumber) {
     Picture picture(1 << 20, 1 << 10);
     FAIL();
   } catch (const Error &error) {
-    EXPECT_STREQ(error.what(), "expected a picture of at most 134217728 pixels, found one of "
+    EXPECT_STREQ(error.what(), "expected an image of at most 134217728 pixels, got one of "
                                "1024 x 1048576");
   }
 }
@@ -42,7 +42,7 @@ TEST(Picture, AMissingLibraryIsNamedWithItsPackage) {
     SystemLibrary("PNG", "libno-such-library.so.1", "libno-such1");
     FAIL();
   } catch (const Error &error) {
-    EXPECT_STREQ(error.what(), "expected the library libno-such-library.so.1 to decode a picture "
+    EXPECT_STREQ(error.what(), "expected the library libno-such-library.so.1 to decode an image "
                                "in PNG, which this system lacks; Debian's package libno-such1 has "
                                "it");
   }

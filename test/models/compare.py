@@ -72,7 +72,7 @@ def examine(name: str, folder: str, full: bool, threads: int) -> tuple[str, list
     session = real_models.open_session(path, threads)
     worst = 0.0
     try:
-        # As OpenVINO's, made for the sizes at hand.
+        # Specialized for these shapes, like OpenVINO's model.
         model = headrace.load(path, specialize="always")
         for feeds in case.feeds():
             expected = session.run(None, feeds)
@@ -89,7 +89,7 @@ def examine(name: str, folder: str, full: bool, threads: int) -> tuple[str, list
     if openvino := real_models.open_openvino(path, threads, feeds):
         others.append(openvino)
     found = ratios(lambda f: model(**f), others, feeds, TURNS, SECONDS)
-    staged = ", in stages" if model.staged else ""
+    staged = ", split" if model.staged else ""
     return f"agrees{staged}, {worst:.0e}", [f"{each:.2f}" for each in found]
 
 

@@ -183,7 +183,7 @@ def quantize(path: Path, how: str, feeds: list[Feeds]) -> Path:
 
 
 def has_infinite_scale(path: Path) -> bool:
-    """Where a value is -inf, such as a mask, the quantizer's scale is infinite, and results are no numbers."""
+    """If a value is -inf, such as a mask, the quantizer's scale is infinite, and results are NaN."""
     import onnx
 
     scales = (t for t in onnx.load(path).graph.initializer if t.name.endswith("_scale"))
@@ -204,7 +204,7 @@ def root_mean_square(values: np.ndarray) -> float:
 def disagreement(found, expected, exact, quantized: bool) -> str:
     """The fault of an output, "" where it agrees. `exact` is the reference's answer or None."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
-        return f"expected {expected.dtype} {expected.shape}, found {found.dtype} {found.shape}"
+        return f"expected {expected.dtype} {expected.shape}, got {found.dtype} {found.shape}"
     if found.dtype.kind != "f":
         different = int(np.count_nonzero(found != expected))
         return f"{different} of {found.size} elements differ" if different else ""

@@ -146,7 +146,7 @@ TEST_F(PackageTest, CodeOfAnotherMachineIsNotLoaded) {
   EXPECT_CONTAINS(refusal(ErrorKind::Unsupported),
                   "expected code for x86-64, got code for machine");
   writeTestPackage(path, testContents(), std::vector<std::byte>(1000));
-  EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "its code is no shared object");
+  EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "its code is not a shared object");
 }
 
 TEST_F(PackageTest, ANewerFormatIsNamed) {
@@ -207,7 +207,7 @@ TEST_F(PackageTest, DeepNestingIsRefused) {
       writeTestPackage(path);
       std::string with = std::string(place).starts_with('0') ? deep + ",\"sizes\"" : deep;
       rewriteManifest(place, with);
-      EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "its manifest is no JSON");
+      EXPECT_CONTAINS(refusal(ErrorKind::InvalidFile), "its manifest is not JSON");
     }
   writeTestPackage(path);
   rewriteManifest("\"bytes\":\"4*s0\"", "\"bytes\":\"" + std::string(100000, '(') + "\"");

@@ -137,8 +137,8 @@ def difference(
 
 
 class Comparison:
-    """The results of a program with others that should be equal, but for rounding. How far rounding
-    goes where a function is steep is asked once results differ, which few do."""
+    """Compares a program's results with others that should be equal except for rounding. The effect
+    of rounding on steep functions is computed only if results differ, which few do."""
 
     def __init__(self, program: Program, reference: dict[str, np.ndarray]) -> None:
         self.program, self.reference = program, reference

@@ -3,7 +3,7 @@
 The range analysis of the generator does not follow numbers that may be anything (`Program.special`). Of these the
 reference evaluation is asked again, with every rounded result that other nodes read moved by a few units in its last
 place, a direction for each element. What the results differ by is the condition of the program at this point. Values
-that are exact stay as they are, so that a function must be right at the number it is given, however steep it is there.
+that are exact stay as they are, so that a function must be right at the number it is given, however steep it is.
 """
 
 from __future__ import annotations

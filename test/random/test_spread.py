@@ -57,7 +57,7 @@ def test_a_pole_that_rounding_reaches_gives_any_large_number(tmp_path: Path) -> 
 
 
 def test_a_function_is_right_at_the_number_it_is_given(tmp_path: Path) -> None:
-    """An input is exact, however steep the function is there."""
+    """An input is exact, however steep the function is."""
     x = np.array([np.pi / 2], F32)
     right = float(np.tan(x.astype(np.float64))[0])
     made = program(["Tan"], x)

@@ -54,13 +54,13 @@ TEST(ListMistakes, AreNamedAsTheScriptCallsThem) {
             "test.dml:1:31: entry 3 of a list of 2");
   EXPECT_EQ(firstLine("l = list(a=1); l[\"c\"] = 5"), "test.dml:1:16: the list has no entry 'c'");
   EXPECT_EQ(firstLine("l = list(1, 2); l[1:2] = 5"),
-            "test.dml:1:17: expected 2 entries for the index on the left, found 5");
+            "test.dml:1:17: expected 2 entries for the index on the left, got 5");
   EXPECT_EQ(firstLine("X = append(matrix(1, 2, 2), matrix(1, 3, 1))"),
             "test.dml:1:5: append of matrices of 2 x 2 and 3 x 1: expected equal rows");
   EXPECT_EQ(firstLine("X = append(matrix(1, 2, 2), list(1))"),
-            "test.dml:1:5: append expects a matrix, found List[Unknown]");
+            "test.dml:1:5: append expects a matrix, got List[Unknown]");
   EXPECT_EQ(firstLine("X = rbind(list(matrix(1, 2, 2), \"a\"))"),
-            "test.dml:1:5: rbind expects a matrix, found the string \"a\"");
+            "test.dml:1:5: rbind expects a matrix, got the string \"a\"");
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 
 // Level 1 holds operators only.
 func.func @stray(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{is no operator of level 1}}
+  // expected-error @+1 {{is not an operator of level 1}}
   %0 = tensor.empty() : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -21,7 +21,7 @@ struct Sweep {
   std::optional<ManyResults> many = manyResults(function.name);
   int smallest = smallestOf(kF32, function.smallest);
   std::atomic<int64_t> nextBlock = 0;
-  /// Of each implementation, in units: what is less needs no closer look.
+  /// The largest error of each implementation so far, in units; smaller errors need no exact check.
   std::vector<std::atomic<double>> found = std::vector<std::atomic<double>>(implementations.size());
 };
 

@@ -20,9 +20,9 @@ Worst measure(const Function2 &function, DType type, const Evaluate &evaluate);
 /// At every f32 there is, each of the implementations; says on stderr how long it will take.
 std::vector<Worst> measureAll(const Function &function, std::span<const Evaluate> implementations);
 
-/// As compiled for this processor.
+/// The function as compiled for this CPU.
 Evaluate onProcessor(std::string_view function, size_t operands, DType type);
-/// As device code has it, compiled for the host; empty if the device has no function of its own.
+/// The device's implementation, compiled for the host; empty if the device has none.
 Evaluate onDevice(std::string_view function, DType type);
 
 } // namespace headrace::accuracy

@@ -26,7 +26,7 @@ std::pair<size_t, size_t> placeOfTable(const std::filesystem::path &file, const 
   if (begin == std::string::npos || end == std::string::npos || end < begin)
     throw Error(ErrorKind::InvalidArgument,
                 file.string() + ": expected a table between '<!-- table: hr-accuracy --write -->' "
-                                "and '<!-- end of table -->', found none");
+                                "and '<!-- end of table -->', got none");
   return {begin + std::char_traits<char>::length(kBegin), end};
 }
 

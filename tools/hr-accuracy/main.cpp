@@ -148,8 +148,7 @@ int main(int argc, char **argv) {
     Options options = parse(argc, argv);
 #ifdef __x86_64__
     if (!__builtin_cpu_supports("fma"))
-      throw Error(ErrorKind::Unsupported,
-                  "expected a processor with fused multiplication and addition");
+      throw Error(ErrorKind::Unsupported, "expected a CPU with fused multiply-add");
 #endif
     // There, every thread has numbers of its own.
     if (options.all)

@@ -54,6 +54,7 @@ RULES = (
         r" an? (call|cycle|kernel|element|micro-op|step|line|row)\b",
         "'per'",
     ),
+    Rule(r"\b(expected|expects|takes)\b.*, found\b", "'got'"),
 )
 IDENTIFIER = re.compile(r"\w*[a-z][A-Z]\w*")
 

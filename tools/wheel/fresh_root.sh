@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tries a wheel where users are: in a new Debian 12 with Python, and nothing of LLVM, a compiler or this tree's packages.
 #   tools/wheel/fresh_root.sh WHEEL WHEELS ROOT [PACKAGE...]
-# WHEELS is a folder with the wheels of NumPy and the PACKAGEs; ROOT is made, and kept for another trial.
+# WHEELS is a directory with the wheels of NumPy and the PACKAGEs; ROOT is made, and kept for another trial.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 wheel=$(realpath "$1") wheels=$(realpath "$2") root=$(realpath -m "$3")

@@ -50,7 +50,7 @@ def read_module(path: Path) -> Module:
         except ELFError as error:
             raise Refused(f"{path.name}: expected a shared object: {error}") from error
         if elf["e_machine"] != "EM_X86_64":
-            raise Refused(f"{path.name}: expected code for x86-64, found {elf['e_machine']}")
+            raise Refused(f"{path.name}: expected code for x86-64, got {elf['e_machine']}")
         module = Module(path.name)
         read_libraries(elf, module)
         read_symbols(elf, module)
@@ -85,7 +85,7 @@ def check(module: Module) -> None:
     def expect_none(found: set[str], expected: str) -> None:
         if found:
             listed = ", ".join(sorted(found)[:5]) + (", ..." if len(found) > 5 else "")
-            raise Refused(f"{module.name}: expected {expected}, found {listed}")
+            raise Refused(f"{module.name}: expected {expected}, got {listed}")
 
     expect_none(module.libraries - ALLOWED, "no library but glibc's and libgcc_s")
     expect_none(module.search_paths, "no search path of libraries")
@@ -118,7 +118,7 @@ def platform_of_wheel(wheel: Path) -> str:
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if re.search(r"\.so(\.\d+)*$", name)]
         if not names:
-            raise Refused(f"{wheel.name}: expected a wheel with a compiled module, found none")
+            raise Refused(f"{wheel.name}: expected a wheel with a compiled module, got none")
         modules = [read_module(Path(archive.extract(name, folder))) for name in names]
     for module in modules:
         check(module)

@@ -31,7 +31,7 @@ _RETRIES = 5
 
 @dataclass(frozen=True)
 class Failure:
-    """An input without a result: its file, its row (None for the whole file), and why."""
+    """An input without a result: its file, its row (None for the whole file), and the reason."""
 
     origin: str
     row: int | None
@@ -44,7 +44,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Result:
-    """Outputs of some rows of a source: its name, the first row, arrays by output name."""
+    """The outputs of some rows of a source: its name, the first row, arrays by output name."""
 
     source: str
     start: int
@@ -54,7 +54,9 @@ class Result:
 
 @dataclass
 class MapReport:
-    """What a run into a directory did: inputs that were computed, those an earlier run had, failures."""
+    """The report of a run into a directory: inputs computed now, inputs of an earlier run,
+    failures.
+    """
 
     computed: int = 0
     resumed: int = 0
@@ -87,17 +89,17 @@ def map(
     """Run a program on many inputs, on the machines of a Ray cluster.
 
     `program` is an ONNX model or a package. `inputs` is a file or directory (npy, npz, csv,
-    Parquet), a list of those, an array or a dict of arrays whose first dimension counts the inputs,
-    or a `ray.data.Dataset`. With `whole`, each file is one call of the program instead of rows.
+    Parquet), a list of those, an array or a dict of arrays with one input per row of the first
+    dimension, or a `ray.data.Dataset`. With `whole`, each file is one call of the program.
 
-    With `output`, results go to that directory as npy files, and the report is returned; a run that
-    was interrupted continues when it is repeated. Without it, the results are an iterator of
-    `Result`, in the order of the inputs, or as they come if `ordered` is false; of a Dataset, a
-    Dataset. An input that fails is listed, and the others go on.
+    With `output`, results are written to that directory as npy files, and a `MapReport` is
+    returned; an interrupted run continues when it is repeated. Without `output`, returns an
+    iterator of `Result`, in the order of the inputs, or in the order of completion if `ordered` is
+    false; for a Dataset, a Dataset. Inputs that fail are listed, and the others continue.
 
-    `cluster` is the address of a cluster, or "auto": that of RAY_ADDRESS, else a new one on this
-    machine. `batch` is how many rows are computed together. `progress` is called with the inputs
-    that are done, those known so far, and the seconds since the start.
+    `cluster` is the address of a cluster, or "auto": that of RAY_ADDRESS, else a new cluster on
+    this machine. `batch` is the number of rows that are computed together. `progress` is called
+    with the number of inputs done, the number known so far, and the seconds since the start.
 
     >>> report = hr.distributed.map("digits.onnx", "images/", "logits/")
     >>> print(report)

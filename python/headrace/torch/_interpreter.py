@@ -140,7 +140,7 @@ class GraphInterpreter(fx.Interpreter):
     def get_attr(self, target: str, args: Any, kwargs: Any) -> Any:
         value = super().get_attr(target, args, kwargs)
         if isinstance(value, torch.Tensor) and value.requires_grad:
-            raise Unsupported(f"the parameter {target}, which is no input of the graph")
+            raise Unsupported(f"the parameter {target}, which is not an input of the graph")
         return value
 
 

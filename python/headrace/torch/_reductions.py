@@ -81,7 +81,7 @@ def variance(
     name = c.node.target.overloadpacket.__name__
     results = c.value if name == "var_mean" else (c.value,)
     shape = c.sizes(results[0].shape)
-    # How many elements there are may be no number of half precision.
+    # f16 and bf16 may not represent the number of elements.
     spread, mean = moments(c, c.widened(x), axes, 1 if correction is None else correction)
     if name == "std":
         spread = root(c, spread)

@@ -11,7 +11,7 @@ namespace headrace {
 class CostModel {
 public:
   virtual ~CostModel() = default;
-  /// Microseconds of a kernel or a library's call on so many threads.
+  /// Microseconds of a kernel or a library call on `threads` threads.
   virtual double microseconds(const Work &work, int threads = 1) const = 0;
 };
 

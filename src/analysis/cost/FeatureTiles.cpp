@@ -8,7 +8,7 @@ namespace headrace {
 
 int64_t FeatureTiles::maxRows(int64_t registers, int64_t lanes, int64_t columns) {
   int64_t vectors = (columns + lanes - 1) / lanes;
-  // Of whole vectors and a rest, the code generator keeps more than one pair at hand.
+  // For whole vectors and a remainder, the code generator keeps more than one pair in registers.
   int64_t others = columns > lanes && columns % lanes != 0 ? 3 : 1;
   return std::clamp<int64_t>((registers - others - vectors) / vectors, 1, 14);
 }
@@ -55,7 +55,7 @@ bool FeatureTiles::restPays() const {
 
 std::string FeatureTiles::refusalOf(int64_t columns) const {
   if (columns < 1 || features % columns != 0)
-    return "there are " + std::to_string(features) + " columns, which is no multiple";
+    return "there are " + std::to_string(features) + " columns, which is not a multiple";
   return "";
 }
 

@@ -20,10 +20,10 @@ struct FeatureTiles {
   /// Whether two full vectors at a time, and something left over, are fewer vectors than those of
   /// that tile, some of whose lanes are idle; weights are not packed for them.
   bool restPays() const;
-  /// Why weights cannot be packed in tiles of so many columns; empty if they can.
+  /// Why weights cannot be packed in tiles of `columns` columns; empty if they can.
   std::string refusalOf(int64_t columns) const;
 
-  /// Accumulators of so many rows fit in registers beside what they are computed from.
+  /// The number of rows whose accumulators fit in registers next to their operands.
   static int64_t maxRows(int64_t registers, int64_t lanes, int64_t columns);
 
 private:

@@ -59,12 +59,12 @@ struct Rates {
   /// and what a library's routine takes.
   double kernelCall = 0.1, sharing = 1, libraryCall = 1;
 
-  /// Bytes a microsecond, of a working set of so many bytes that `threads` go through.
+  /// Bytes per microsecond if `threads` threads iterate over a working set of `workingSet` bytes.
   double bytesPerMicrosecond(double workingSet, int threads = 1) const;
-  /// Operations a microsecond of one thread. Numbers of less than 32 bits are computed as f32,
-  /// but for products, where a machine may have more for them.
+  /// Operations per microsecond of one thread. Types of less than 32 bits are computed as f32,
+  /// except by matmuls, for which a machine may have faster instructions.
   double operationsPerMicrosecond(OperationKind kind, DType type) const;
-  /// The same of a library's product; 0 where there is none for the type.
+  /// Operations per microsecond of a library's matmul; 0 if it has none for the type.
   double libraryOperationsPerMicrosecond(DType type, double side) const;
 };
 

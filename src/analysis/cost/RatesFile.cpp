@@ -150,15 +150,16 @@ std::optional<Rates> storedRates(const std::string &machine, int threads, std::s
   std::string key = keyOf(machine, threads);
   std::optional<std::string> text = cache.find(key);
   if (!text && warning && cache.isDamaged(key))
-    *warning = "the stored rates are damaged";
+    *warning = "the stored machine parameters are damaged";
   if (!text)
     return std::nullopt;
   try {
-    Rates rates = ratesFromText(*text, "the stored rates");
+    Rates rates = ratesFromText(*text, "the stored machine parameters");
     if (rates.machine == machine && rates.threads == threads)
       return rates;
     if (warning)
-      *warning = "the stored rates are of '" + rates.machine + "', not of '" + machine + "'";
+      *warning =
+          "the stored machine parameters are of '" + rates.machine + "', not of '" + machine + "'";
   } catch (const Error &error) {
     if (warning)
       *warning = error.what();

@@ -7,12 +7,13 @@
 
 namespace headrace {
 
-/// As JSON, and back. A text that does not hold sound rates throws Error that says what is wrong.
+/// Convert machine parameters to JSON, and back. Reading throws Error with the fault if the text
+/// does not hold sound parameters.
 std::string ratesToText(const Rates &rates);
 Rates ratesFromText(std::string_view text, const std::string &what);
 
-/// The rates stored for a machine of this name, with so many threads; nothing if there are none
-/// or where the file is damaged or another machine's, of which `warning` tells.
+/// The parameters stored for a machine of this name and number of threads; nothing if there are
+/// none, or, with a `warning`, if the file is damaged or another machine's.
 std::optional<Rates> storedRates(const std::string &machine, int threads,
                                  std::string *warning = nullptr);
 /// Rates of the CPU that the process runs on: stored ones, else derived. HEADRACE_RATES replaces

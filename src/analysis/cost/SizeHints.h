@@ -10,11 +10,11 @@ namespace headrace {
 
 class SizeHints {
 public:
-  /// Of a size that nothing is known of: large enough that sharing work among threads and
-  /// staying in cache are considered, since taking a large size for small costs more than the
-  /// reverse.
+  /// The hint for a dimension about which nothing is known: large enough that sharing work among
+  /// threads and staying in cache are considered, since taking a large size for small costs more
+  /// than the reverse.
   static constexpr int64_t kDefault = 1024;
-  /// Of a size that is named as a batch.
+  /// The hint for a dimension whose name says that it is a batch.
   static constexpr int64_t kBatch = 8;
 
   SizeHints() = default;

@@ -35,7 +35,7 @@ struct Work {
 
   double bytes() const;
   double operations() const;
-  /// Reads or writes of so much, found among so much.
+  /// Adds reads or writes of `bytes` bytes out of a working set of `workingSet` bytes.
   void move(double bytes, double workingSet) { streams.push_back({bytes, workingSet, -1}); }
 };
 

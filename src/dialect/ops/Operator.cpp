@@ -8,7 +8,7 @@ bool OperatorInterface::isStructured() {
   if (isPadded())
     return false;
   Movement m = getMovement();
-  // A compute's body reads its tables by index; to the loops around it they are no operands.
+  // A compute's body reads its tables by index; the loops around it do not have them as operands.
   bool hasTables = isa<ComputeOp>(getOperation());
   bool affine =
       !m.maps.empty() && !isa<SliceOp>(getOperation()) && llvm::all_of(m.maps, [&](AffineMap map) {

@@ -57,18 +57,18 @@ static void checkInputs(func::FuncOp function, Tensors inputs, Sizes symbols) {
   if (inputs.size() != function.getNumArguments())
     throw Error(ErrorKind::MissingInput, "program '" + function.getName().str() + "': expected " +
                                              std::to_string(function.getNumArguments()) +
-                                             " inputs, found " + std::to_string(inputs.size()));
+                                             " inputs, got " + std::to_string(inputs.size()));
   for (auto [i, input] : llvm::enumerate(inputs)) {
     Value argument = function.getArgument(i);
     DType dtype = toDType(cast<RankedTensorType>(argument.getType()).getElementType());
     if (input.dtype() != dtype)
       throw Error(ErrorKind::TypeMismatch, inputName(function, i) + ": expected type " +
-                                               std::string(nameOf(dtype)) + ", found " +
+                                               std::string(nameOf(dtype)) + ", got " +
                                                std::string(nameOf(input.dtype())));
     Shape shape = resultShape(argument, symbols);
     if (input.shape() != shape)
       throw Error(ErrorKind::ShapeMismatch, inputName(function, i) + ": expected shape " +
-                                                shapeString(shape) + ", found " +
+                                                shapeString(shape) + ", got " +
                                                 shapeString(input.shape()));
   }
 }

@@ -12,8 +12,8 @@ namespace headrace::reference {
 using Tensors = llvm::ArrayRef<Tensor>;
 using Sizes = llvm::ArrayRef<int64_t>;
 
-/// F64, I64 or Bool, whichever holds values of this element type. Floats of 8 bits and less, with
-/// which nothing computes, are held by their bits in I64.
+/// F64, I64 or Bool, whichever holds values of this element type. Floats of at most 8
+/// bits, with which nothing computes, are held by their bits in I64.
 DType wideType(mlir::Type elementType);
 
 /// Elements of this type in the wide one, and back.

@@ -22,7 +22,7 @@ Value hardSwish(ScalarMath &m, Value x);
 Value gelu(ScalarMath &m, Value x, bool byTanh);
 /// Zero and NaN are their own sign.
 Value sign(ScalarMath &m, Value x);
-/// Of the base's type.
+/// base^exponent, in the base's type.
 Value power(ScalarMath &m, Value base, Value exponent);
 /// Rounded down.
 Value floorDivide(ScalarMath &m, Value a, Value b);

@@ -5,7 +5,7 @@
 
 namespace headrace {
 
-/// Of a number or of a tensor's elements.
+/// Whether a scalar, or a tensor's elements, have type f16 or bf16.
 inline bool isHalf(mlir::Type type) {
   mlir::Type element = mlir::getElementTypeOrSelf(type);
   return element.isF16() || element.isBF16();

@@ -243,7 +243,7 @@ private:
       return {};
     Value zero = constant(a, 0);
     Value slope = mul(y, apply<math::LogOp>(a));
-    // 0^n is constant but for negative n, where it is infinite.
+    // 0^n is constant except for negative n, for which it is infinite.
     Value flat = b.create<arith::AndIOp>(loc, compare(CmpFPredicate::OEQ, a, zero),
                                          compare(CmpFPredicate::OGE, n, zero));
     return mul(dn, select(flat, zero, slope));

@@ -13,7 +13,7 @@ using FloatFunction2 = double (*)(double, double);
 using IntegerFunction1 = int64_t (*)(int64_t, unsigned width);
 using IntegerFunction2 = int64_t (*)(int64_t, int64_t, unsigned width);
 
-/// Each is null for an operation that is no function of this kind.
+/// Each returns null if the operation is not a function of this kind.
 FloatFunction1 findFloatFunction1(llvm::StringRef operation);
 FloatFunction2 findFloatFunction2(llvm::StringRef operation);
 IntegerFunction1 findIntegerFunction1(llvm::StringRef operation);

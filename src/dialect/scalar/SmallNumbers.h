@@ -1,5 +1,5 @@
-// Numbers of 8 bits and less in scalar formulas: floats by their bits (runtime/tensor/SmallFloat.h
-// has the formats), integers of 4 and 2 bits in a byte.
+// Low-precision values in scalar formulas: 8-bit and smaller floats by their bits (formats in
+// runtime/tensor/SmallFloat.h), 4-bit and 2-bit integers in a byte.
 #pragma once
 
 #include "dialect/scalar/ScalarMath.h"

@@ -29,7 +29,7 @@ LogicalResult BitsOp::verify() {
   return success();
 }
 
-/// As the number it was before.
+/// Folds a conversion to the stored integer and back to the original value.
 OpFoldResult BitsOp::fold(FoldAdaptor) {
   if (getInput().getType() == getType())
     return getInput();

@@ -6,9 +6,8 @@
 
 namespace headrace {
 
-/// The signless integer that holds a number of this type in memory; the type itself where
-/// processors compute with it. Numbers of 4 bits and less take a
-/// byte.
+/// The signless integer that holds a value of this type in memory; the type itself if CPUs compute
+/// with it. Sub-byte values take a byte.
 mlir::Type storageType(mlir::Type type);
 
 /// Whether numbers of the type are stored as others.

@@ -247,10 +247,10 @@ CompiledPackage CompiledPackage::compile(std::span<const std::filesystem::path> 
   else
     impl->addTarget(settings.target, settings);
   if (impl->code.empty() || models.empty())
-    throw Error(ErrorKind::InvalidArgument, "expected a model and a processor to compile it for");
+    throw Error(ErrorKind::InvalidArgument, "expected a model and a CPU to compile it for");
   if (!settings.recipe.empty() && (models.size() > 1 || models.front().extension() == ".dml"))
     throw Error(ErrorKind::InvalidArgument,
-                "expected one model for a recipe, which speaks of its "
+                "expected one model for a recipe, which names its "
                 "stages, got " +
                     (models.size() > 1 ? std::to_string(models.size()) + " models"
                                        : "the script " + models.front().string()));

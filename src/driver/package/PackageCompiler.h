@@ -13,16 +13,16 @@ namespace headrace {
 struct PackageSettings {
   /// "cpu", or another target as in Settings ("cuda", "cuda:sm_80").
   std::string target = "cpu";
-  /// Of other targets: the processor for kernels that they cannot run.
+  /// For targets other than the CPU: the CPU for kernels that the target cannot run.
   std::string fallback = "cpu:x86-64-v3";
-  /// Of the target cpu: levels of x86-64, or "native".
+  /// For the target cpu: x86-64 microarchitecture levels, or "native".
   std::vector<std::string> processors = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-  /// As Settings::expansion. A library routine has to be on the machine that runs the package.
+  /// See Settings::expansion. A library routine has to be on the machine that runs the package.
   std::string expansion = "generated";
-  /// As Settings::accelerator.
+  /// See Settings::accelerator.
   std::string accelerator;
-  /// As Settings::recipe, for a single model. It speaks of sizes of 2 or more: the versions for 0
-  /// and 1 are the compiler's own where they have other stages.
+  /// See Settings::recipe; for a single model. It applies to sizes of 2 or more: versions for sizes
+  /// 0 and 1 are the compiler's choice if they have other stages.
   std::string recipe;
   /// Dynamic dimensions that get a value once and for all.
   std::vector<std::pair<std::string, int64_t>> sizes;

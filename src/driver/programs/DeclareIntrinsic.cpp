@@ -25,7 +25,7 @@ Stage patternOf(const std::string &name, const expr::Stage &stage) {
   nameStages(entry);
   std::vector<Stage> stages = modelOfProgram(entry).getStages();
   if (stages.size() != 1 || !stages[0].hasLoops)
-    refuse(name, "expected one stage over placeholders, found " + std::to_string(stages.size()));
+    refuse(name, "expected one stage over placeholders, got " + std::to_string(stages.size()));
   return stages[0];
 }
 

@@ -35,7 +35,8 @@ struct LevelOneProgram {
   Program interface() const;
 };
 
-/// A model that was read. Throws Error, DataDependentError where it is no single program.
+/// Imports a model that was read. Throws Error, and DataDependentError if it needs several
+/// programs.
 LevelOneProgram importModel(const std::shared_ptr<const onnx::Model> &file, const std::string &name,
                             const Settings &settings);
 

@@ -72,7 +72,7 @@ LevelOneProgram importFile(const std::filesystem::path &path, const Settings &se
     throw Error(
         ErrorKind::Unsupported,
         path.filename().string() +
-            ": expected a model that is one program, found one that runs in stages, because "
+            ": expected a model that is one program, got one split into several programs, because "
             "its shapes, control flow or values depend on data");
   return std::move(*file.program);
 }

@@ -14,7 +14,7 @@ namespace headrace {
 
 struct ModelFile {
   std::optional<LevelOneProgram> program;
-  std::shared_ptr<staged::StagedProgram> staged; // where it is no single program
+  std::shared_ptr<staged::StagedProgram> staged; // if it needs several programs
   std::map<std::string, std::string> metadata;
   DeclaredValues declared;
   onnx::FileNotes notes;
@@ -29,7 +29,7 @@ ModelFile loadFile(const std::filesystem::path &path, const Settings &settings,
 /// Reads and imports the bytes of a file without external data. Throws Error.
 ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
                     const Settings &settings);
-/// The same of what was read already.
+/// Imports a file that was read already. Throws Error.
 ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings,
                     Prefer prefer = Prefer::Speed);
 

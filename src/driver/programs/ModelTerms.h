@@ -30,7 +30,7 @@ using SizesFor =
     std::function<std::vector<std::optional<int64_t>>(const std::vector<std::string> &)>;
 
 /// The model's program after `simplify` as terms, and each of them mapped. Throws Error if the
-/// file is no single program.
+/// model is split into several programs.
 ModelMapping mapModel(const std::filesystem::path &path, const SizesFor &sizesFor,
                       rewrite::Terms &terms, const rewrite::Accelerator &machine,
                       const rewrite::RuleSet &rules, const rewrite::MappingOptions &options);

@@ -57,7 +57,7 @@ std::vector<ScriptBlock> blocksOf(const std::filesystem::path &path, const RunIn
   ScriptSession::load(path, std::move(options))->run(inputs.variables, inputs.arguments);
   if (recorder->blocks.empty())
     throw Error(ErrorKind::InvalidArgument,
-                path.filename().string() + ": expected a script with parts to compile, found none");
+                path.filename().string() + ": expected a script with parts to compile, got none");
   return std::move(recorder->blocks);
 }
 

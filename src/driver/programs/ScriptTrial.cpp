@@ -74,7 +74,7 @@ std::vector<ScriptVariable> outputsOf(const ScriptSession::Variables &left,
     if (found == left.end() || !fits(found->second))
       throw Error(ErrorKind::InvalidArgument,
                   script + ": expected the script to set a matrix or a number '" + name +
-                      "', found " + (found == left.end() ? "none" : describe(found->second)));
+                      "', got " + (found == left.end() ? "none" : describe(found->second)));
     outputs.push_back({name, found->second.matrix() != nullptr});
   }
   if (sample.outputs.empty())

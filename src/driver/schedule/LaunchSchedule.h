@@ -11,7 +11,8 @@ namespace headrace {
 
 class LaunchSchedule {
 public:
-  /// No line yet. Throws Error if the expressions are no program, or the target is no device.
+  /// Begins without lines. Throws Error if the expressions do not make a program, or the target is
+  /// not a device.
   LaunchSchedule(std::vector<expr::Stage> outputs, std::string target);
 
   /// Lines as text: all of them, or none; throws Error naming the line and the reason where one is

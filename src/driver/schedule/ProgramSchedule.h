@@ -9,10 +9,10 @@ namespace headrace {
 
 class ProgramSchedule {
 public:
-  /// No step yet. Throws Error if the expressions are no program.
+  /// Begins without steps. Throws Error if the expressions do not make a program.
   explicit ProgramSchedule(const std::vector<expr::Stage> &outputs);
 
-  /// Throws Error naming the step and the reason where it is not legal; then nothing has changed.
+  /// Throws Error naming the step and the reason if it is not legal; then nothing has changed.
   void apply(const RecipeStep &step) { model.apply(step); }
   /// Steps as text: all of them, or none.
   void apply(const std::string &text);
@@ -22,7 +22,7 @@ public:
   std::vector<std::string> stages() const;
   /// The stage's loops, outermost first.
   std::vector<std::string> loops(const std::string &stage) const;
-  /// The same on one line, with their sizes.
+  /// The stage's loops on one line, with their sizes.
   std::string summary(const std::string &stage) const;
 
 private:

@@ -32,14 +32,15 @@ Explanation StagedProgram::explain() const {
   }
   if (number == 0)
     throw Error(ErrorKind::InvalidArgument,
-                model.name + ": expected a run before its kernels are shown: it runs in stages, "
-                             "which depend on data");
+                model.name +
+                    ": expected a run before its kernels are shown: it is split into programs "
+                    "that depend on data");
   return result;
 }
 
 std::string StagedProgram::text() const {
-  std::string text = escaped(model.name) +
-                     " runs in stages, because its shapes, control flow or values depend on data\n";
+  std::string text = escaped(model.name) + " is split into several programs, because its shapes, "
+                                           "control flow or values depend on data\n";
   if (!reason.empty())
     text += "  no single program: " + escaped(reason) + "\n";
   auto [compiled, host] = plan->nodesByPlace();

@@ -40,8 +40,8 @@ int GraphPlan::idOf(const std::string &name) {
 int GraphPlan::definedId(const std::string &name, const std::string &reader) const {
   auto found = ids.find(name);
   if (found == ids.end())
-    throw Error(ErrorKind::InvalidModel,
-                reader + ": " + inQuotes(name) + " is no input, initializer or node's output");
+    throw Error(ErrorKind::InvalidModel, reader + ": " + inQuotes(name) +
+                                             " is not an input, an initializer or a node's output");
   return found->second;
 }
 

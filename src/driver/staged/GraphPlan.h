@@ -80,7 +80,7 @@ private:
   const GraphPlan *outer;
   std::vector<std::string> names; // of values, by number
   std::unordered_map<std::string, int> ids;
-  std::vector<RuntimeValue> constants; // by value; nothing if it is none
+  std::vector<RuntimeValue> constants; // by value; nothing if the value is not a constant
   std::vector<int> inputs, outputs, captures;
   std::vector<PlannedNode> nodes; // in an order in which they can run
   std::vector<int> useCounts;     // by value
@@ -110,7 +110,7 @@ struct GraphPlan::Frame {
     return plan.constants[value].isNothing() ? nullptr : &plan.constants[value];
   }
   bool has(int value) const { return at(value) != nullptr; }
-  /// The same, null for values that are no tensors of numbers, too.
+  /// The numeric tensor of a value; null if it is not known, or is of another type.
   const Tensor *tensor(int value) const {
     const RuntimeValue *found = at(value);
     return found ? found->tensor() : nullptr;

@@ -69,7 +69,7 @@ std::vector<RuntimeValue> GraphPlan::run(std::span<const RuntimeValue> given, co
                                          Call &call, const std::vector<bool> &wanted) {
   if (given.size() != inputs.size())
     throw Error(ErrorKind::InvalidModel, "graph " + inQuotes(source.name) + ": expected " +
-                                             std::to_string(given.size()) + " inputs, found " +
+                                             std::to_string(given.size()) + " inputs, got " +
                                              std::to_string(inputs.size()));
   Frame frame{*this, around, {}, useCounts, Done(nodes.size(), false)};
   frame.values.resize(names.size());
@@ -109,7 +109,7 @@ bool GraphPlan::runsOnHost(size_t index, const Frame &frame) const {
                      [&](int value) { return !frame.tensor(value); });
 }
 
-/// All those whose inputs are there, in order: so one may make way for the next.
+/// Runs all host nodes whose inputs are available, in order: one may make the next one ready.
 void GraphPlan::runHostNodes(Frame &frame, Call &call) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const std::vector<int> &reads = nodes[i].reads;
@@ -134,16 +134,16 @@ void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
   for (int input : planned.inputs)
     host.inputs.push_back(input < 0 ? nullptr : frame.at(input));
   if (!planned.host)
-    host.fail(ErrorKind::TypeMismatch, "expected tensors of numbers as inputs, found others");
+    host.fail(ErrorKind::TypeMismatch, "expected numeric tensors as inputs, got others");
   host.runBody = [&](const std::string &attribute, std::span<const RuntimeValue> inputs) {
     auto body = planned.bodies.find(attribute);
     if (body == planned.bodies.end())
       host.fail(ErrorKind::InvalidModel,
-                "attribute " + inQuotes(attribute) + ": expected a graph, found none");
+                "attribute " + inQuotes(attribute) + ": expected a graph, got none");
     if (inputs.size() != body->second->inputs.size())
       host.fail(ErrorKind::InvalidModel,
                 "attribute " + inQuotes(attribute) + ": expected a graph of " +
-                    std::to_string(inputs.size()) + " inputs, found one of " +
+                    std::to_string(inputs.size()) + " inputs, got one of " +
                     std::to_string(body->second->inputs.size()));
     return body->second->run(inputs, &frame, call);
   };
@@ -155,7 +155,7 @@ void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
       continue;
     if (i >= results.size())
       host.fail(ErrorKind::InvalidModel, "expected " + std::to_string(results.size()) +
-                                             " outputs, found " +
+                                             " outputs, got " +
                                              std::to_string(node.outputs.size()));
     frame.values[planned.outputs[i]] = std::move(results[i]);
   }
@@ -272,8 +272,8 @@ std::shared_ptr<const Stage> GraphPlan::findStage(const Frame &frame) {
   return nullptr;
 }
 
-/// Whether nodes whose parameters are others than when the last stage was made go to the host from
-/// now on. Sizes are no parameters: stages leave them open.
+/// Whether nodes whose parameters differ from those that the last stage was made for run on the
+/// host from now on. Sizes do not count as parameters: they are dynamic dimensions of a stage.
 bool GraphPlan::moveToHost(const Frame &frame, const Stage &last) {
   std::set<int> changed;
   for (const NeededValue &needed : last.needed)

@@ -11,8 +11,8 @@ namespace headrace::staged {
 
 class GraphPlan;
 
-/// A value that a program was made for: it holds for these elements alone, but for those that are
-/// open, which may be any number of 1 or more.
+/// A value that a program was compiled for: the program serves only these elements, except that the
+/// elements listed in `open` may be any integer of 1 or more.
 struct NeededValue {
   int value; // of the plan, by number
   Tensor tensor;
@@ -23,8 +23,8 @@ struct Stage {
   std::vector<size_t> nodes;
   std::vector<int> inputs, outputs; // values of the plan, by number
   std::vector<NeededValue> needed;
-  /// Of an input that brings the open elements of a needed value as its sizes: which that is, in
-  /// place of a value of the plan.
+  /// The number, in `inputs`, of an input whose dimensions are the open elements of a needed value:
+  /// it stands for that value instead of a value of the plan.
   static int bringing(size_t needed) { return -1 - static_cast<int>(needed); }
   static size_t broughtBy(int input) { return static_cast<size_t>(-1 - input); }
   /// For each input the sizes that it was made with, and which of them may be others: multiples of

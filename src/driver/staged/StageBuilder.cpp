@@ -99,7 +99,7 @@ std::shared_ptr<Stage> StageBuilder::import(Opening asked, const SizeRanges &siz
   return stage;
 }
 
-/// Whether its inputs are tensors of numbers that are there, or that this stage computes.
+/// Whether the node's inputs are numeric tensors that are available, or that this stage computes.
 bool StageBuilder::isReady(size_t index) const {
   const PlannedNode &node = plan.nodes[index];
   if (node.isHostAlways || plan.isChanging[index])
@@ -211,7 +211,7 @@ bool StageBuilder::addOpenValue(int value, const Tensor &tensor) {
   return true;
 }
 
-/// A node that needs a value gets it, if it is there; one that needs what this stage computes
+/// A node that needs a value gets it if it is available; a node that needs a result of this stage
 /// waits.
 void StageBuilder::importNode(size_t index) {
   const PlannedNode &node = plan.nodes[index];

@@ -21,13 +21,13 @@ public:
   std::vector<RuntimeValue> timed(const onnx::Node &node,
                                   const std::function<std::vector<RuntimeValue>()> &run);
 
-  /// As they were met first, each with its median over the calls.
+  /// The steps in the order of their first run, each with its median over the calls.
   std::vector<StageStep> steps() const;
 
 private:
   /// A step, and the microseconds of each call.
   struct Entry {
-    StageStep step; // of the first call, but for its time
+    StageStep step; // of the first call, except for its time
     std::vector<double> microseconds;
   };
   Entry &entryOf(const void *owner, size_t number);

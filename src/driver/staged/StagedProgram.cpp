@@ -80,9 +80,11 @@ StagedProgram::StagedProgram(std::string name, onnx::Model file, const Settings 
                              std::string reason)
     : model{std::move(name), std::move(file), 0, settings}, reason(std::move(reason)) {
   if (!settings.recipe.empty())
-    throw Error(ErrorKind::Unsupported,
-                model.name + ": expected no recipe for a model that runs in stages, because its "
-                             "shapes or control flow depend on data");
+    throw Error(
+        ErrorKind::Unsupported,
+        model.name +
+            ": expected no recipe for a model that is split into several programs, because its "
+            "shapes or control flow depend on data");
   try {
     model.opset = onnx::checkedOpset(model.file);
     plan = std::make_unique<GraphPlan>(model.file.graph, model, nullptr);
@@ -280,7 +282,7 @@ std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> input
     if (tensor && declared.dtype && *declared.dtype != tensor->dtype())
       throw Error(ErrorKind::TypeMismatch, model.name + ": output " + inQuotes(declared.name) +
                                                ": expected " + declared.typeText() +
-                                               " as declared, found " + describe(results[i]));
+                                               " as declared, got " + describe(results[i]));
   }
   return results;
 }

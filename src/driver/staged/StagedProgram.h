@@ -1,5 +1,5 @@
-// A model that is no single program, because shapes, control flow or values depend on data: it runs
-// in stages, each a program that is compiled when it is met and kept (GraphPlan.h).
+// A model that needs several programs, because shapes, control flow or constants depend on data: it
+// runs in stages, each a program that is compiled when a call reaches it, and cached (GraphPlan.h).
 #pragma once
 
 #include "driver/staged/GraphPlan.h"
@@ -8,7 +8,7 @@ namespace headrace::staged {
 
 class StagedProgram {
 public:
-  /// Whether the operators and types of a model say that it can be no single program.
+  /// Whether the operators and types of a model show that one program cannot express it.
   static bool isNeededFor(const onnx::Model &file);
   /// Whether nodes are much cheaper on the host than in a program for that target.
   static bool isCheaperFor(const onnx::Model &file, const std::string &target);
@@ -24,7 +24,7 @@ public:
   /// out.
   std::vector<ValueSpec> inputSpecs() const;
   std::vector<ValueSpec> outputSpecs() const;
-  /// The same as far as they are tensors; the sizes of inputs that have names are its symbols.
+  /// The inputs and outputs that are tensors; named dimensions of inputs are its symbols.
   Program interface() const;
 
   /// Throws Error if inputs differ from their declarations. `wanted` is as in Model::runValues.

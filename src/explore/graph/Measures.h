@@ -15,8 +15,8 @@ int64_t totalVolume(const TaskGraph &graph);
 /// schedule without streaming is shorter.
 int64_t criticalPath(const TaskGraph &graph);
 
-/// The same where a task may start one cycle after its predecessors, as soon as their first element
-/// is there, unless a buffer is between them: no schedule at all is shorter.
+/// The critical path if a task may start one cycle after its predecessors, as soon as their first
+/// element is available, unless a buffer is between them: a lower bound for every schedule.
 int64_t streamingCriticalPath(const TaskGraph &graph);
 
 /// The depth by which the literature normalizes streaming schedules: the largest sum of volume and

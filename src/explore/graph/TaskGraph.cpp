@@ -45,7 +45,7 @@ int TaskGraph::add(Task task) {
 
 int TaskGraph::connect(int from, int to) {
   if (from < 0 || from >= size() || to < 0 || to >= size())
-    throw InternalError("an edge of a task graph joins tasks that are not there");
+    throw InternalError("an edge of a task graph connects tasks that do not exist");
   int edge = static_cast<int>(arcs.size());
   arcs.push_back({from, to});
   outOf[from].push_back(edge);
@@ -158,7 +158,7 @@ void TaskGraph::checkTwins() const {
     if (!seen.insert(static_cast<uint64_t>(edge.from) << 32 | static_cast<uint32_t>(edge.to))
              .second)
       refuse("edge from " + inQuotes(nodes[edge.from].name) + " to " +
-             inQuotes(nodes[edge.to].name) + ": it is there twice");
+             inQuotes(nodes[edge.to].name) + ": it exists twice");
 }
 
 } // namespace headrace::explore

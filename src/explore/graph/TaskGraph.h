@@ -54,8 +54,8 @@ public:
   int add(Task task);
   int connect(int from, int to);
 
-  /// Throws Error that names the task or edge where this is no canonical task graph. Every function
-  /// below, and whoever takes a graph to analyse it, asks for a graph that passed.
+  /// Throws Error that names the task or edge if this is not a canonical task graph. Every function
+  /// below, and every analysis of a graph, requires a graph that passed.
   void validate();
 
   std::string name;

@@ -49,8 +49,8 @@ struct Operator {
   Kind kind = Kind::Map;
   int64_t output = 0;              ///< elements of the result
   int64_t points = 0;              ///< of its iteration domain; none if it only moves elements
-  std::vector<Operand> operands{}; ///< weights and other constants are none
-  /// Of contractions, convolutions and systems of equations.
+  std::vector<Operand> operands{}; ///< without weights and other constants
+  /// The sizes of a contraction, a convolution or a linear system.
   ContractionSizes contraction{1, 1, 1};
   SystemSizes systems{1, 1, 1, 1};
   /// The user's operators that it consists of, and where they stand.

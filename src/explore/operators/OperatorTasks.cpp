@@ -52,7 +52,7 @@ private:
     return needed;
   }
 
-  // Source and sink need a task between them; views and buffers are none.
+  // Source and sink need a task between them; views and buffers are not tasks.
   Stream computed(const Stream &stream, const Operator &op) {
     if (!stream.isInput() && op.kind != Kind::View)
       return stream;
@@ -97,7 +97,7 @@ private:
     case Kind::Input:
       break;
     }
-    throw InternalError("an input is no task");
+    throw InternalError("an input is not a task");
   }
 
   Stream view(const Operator &op, const Stream &operand) {

@@ -64,7 +64,7 @@ Cut cutOf(const ContractionSizes &s, Form form, const TaskOptions &options) {
             tight ? s.m * s.n : count * whole, points};
   }
   default:
-    throw InternalError("a contraction has no form " + std::string(nameOf(form)));
+    throw InternalError("a contraction has no variant " + std::string(nameOf(form)));
   }
 }
 

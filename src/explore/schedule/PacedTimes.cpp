@@ -27,7 +27,7 @@ std::vector<ScheduledTask> pacedTimes(const TaskGraph &graph, const Schedule &sc
             neighbours.streamsOut ? Fraction::ratio(paces[number], task.output) : Fraction(1);
         Fraction reads = task.rate() > Fraction(1) ? std::max(in, out * task.rate()) : in;
         times.firstOutput = times.start + beforeFirstOutput(task, reads);
-        // Outputs of the last element read are written at one element a cycle, as is all output.
+        // Outputs of the last element read are written at one element per cycle, as is all output.
         int64_t lastRead = (in * Fraction(task.input - 1)).ceiling();
         times.end = times.start + std::max(lastRead + task.rate().ceiling(), task.output);
         if (neighbours.streamsOut)

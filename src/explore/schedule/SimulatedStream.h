@@ -5,7 +5,8 @@
 
 namespace headrace::explore {
 
-/// The buffer of a stream: its elements and its rooms, each with the time since when it is there.
+/// The buffer of a stream: its elements and its free slots, each with the time since when it is
+/// available.
 class SimulatedStream {
 public:
   explicit SimulatedStream(int64_t capacity) : writeTimes(capacity), readTimes(capacity) {}

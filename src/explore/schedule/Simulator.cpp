@@ -9,8 +9,8 @@ namespace headrace::explore {
 
 namespace {
 
-// The progress of a task. Elements and rooms carry the time at which they are there, so that tasks
-// can be taken in any order: each decides its own times from those of its neighbours.
+// The progress of a task. Elements and free slots carry the time from which they are available, so
+// that tasks can be simulated in any order: each computes its times from those of its neighbours.
 struct State {
   explicit State(const Task &task)
       : task(&task), register_(task.rate().numerator() != 1 && task.rate().denominator() != 1) {}

@@ -1,10 +1,10 @@
 // Simulates a schedule element by element: confirms its times, or shows where it stalls.
 //
-// Tasks run by themselves: each reads an element from all its inputs as soon as they are there, one
-// a cycle, and writes an element to all its outputs a cycle after the last one it takes was read,
-// as soon as there is room. It reads on only when what it has read is written; a task whose rate is
-// no integer has a register more, for elements that come unevenly. Of the schedule, a simulation
-// uses the blocks, what streams, and the capacities: none of the times.
+// Tasks are data-driven: each reads an element from all its inputs as soon as they are available,
+// one per cycle, and writes an element to all its outputs one cycle after the last element that it
+// depends on was read, as soon as there is room. It reads on only when what it has read is written;
+// a task whose rate is not an integer has one register more, for elements that come unevenly. A
+// simulation uses the schedule's blocks, streams and capacities, but none of its times.
 #pragma once
 
 #include "explore/schedule/Schedule.h"

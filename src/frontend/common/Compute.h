@@ -51,7 +51,7 @@ public:
   /// An index that counts from the end where it is negative.
   Value fromEnd(Value index, mlir::AffineExpr size);
   Value isNaN(Value a);
-  /// Of a float, rounded down or to nearest even.
+  /// The float rounded down.
   Value floor(Value a) { return op<mlir::math::FloorOp>(a); }
   Value toInteger(Value a) { return convert(a, builder.getI64Type()); }
 

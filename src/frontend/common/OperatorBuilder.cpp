@@ -177,7 +177,7 @@ bool OperatorBuilder::decideNonNegative(AffineExpr expr, const char *what) {
 
 void OperatorBuilder::failNegative(AffineExpr expr, const char *what) const {
   if (auto number = constantValue(expr))
-    fail(ErrorKind::ShapeMismatch, "{0}: expected 0 or more, found {1}", what, *number);
+    fail(ErrorKind::ShapeMismatch, "{0}: expected 0 or more, got {1}", what, *number);
   fail(ErrorKind::ShapeMismatch, "{0}: expected {1} to be 0 or more", what, text({expr}));
 }
 
@@ -186,11 +186,11 @@ void OperatorBuilder::checkSizes(ArrayRef<AffineExpr> dims, Type type) const {
   for (AffineExpr expr : dims) {
     auto size = constantValue(expr);
     if (symbols.isNegative(expr))
-      fail(ErrorKind::ShapeMismatch, "expected sizes of 0 or more, found {0}", text(dims));
+      fail(ErrorKind::ShapeMismatch, "expected sizes of 0 or more, got {0}", text(dims));
     if (!isManageable(expr, kMaxBytes))
       fail(ErrorKind::Unsupported, "a size is too large or depends on the inputs in too many ways");
     if (!size && !isNonNegative(expr))
-      (void)symbols.requireNonNegative(expr); // where it is no range, a call with such sizes fails
+      (void)symbols.requireNonNegative(expr); // if not provable now, calls check it
     if (size && *size > 0 && (llvm::MulOverflow(bytes, *size, bytes) || bytes > kMaxBytes))
       fail(ErrorKind::Unsupported, "a result of {0} elements is too large", text(dims));
   }
@@ -198,7 +198,7 @@ void OperatorBuilder::checkSizes(ArrayRef<AffineExpr> dims, Type type) const {
 
 RankedTensorType OperatorBuilder::checkedType(ArrayRef<AffineExpr> dims, Type type) const {
   if (static_cast<int64_t>(dims.size()) > kMaxRank)
-    fail(ErrorKind::Unsupported, "expected a result of rank {0} or less, found {1}", kMaxRank,
+    fail(ErrorKind::Unsupported, "expected a result of rank {0} or less, got {1}", kMaxRank,
          dims.size());
   checkSizes(dims, type);
   return tensorType(dims, type);

@@ -52,7 +52,7 @@ public:
   /// The indices, divisors or targets, checked when the program runs (`hr.check`) unless all of
   /// them are known to be allowed; ones that are known not to be are an Error at once.
   mlir::Value checkedIndices(mlir::Value indices, mlir::AffineExpr low, mlir::AffineExpr high);
-  /// The same in [0, high), or `unread`, for what errors call `reader`.
+  /// Like the function above, for indices in [0, high) or equal to `unread`; errors name `reader`.
   mlir::Value checkedIndices(mlir::Value indices, mlir::AffineExpr high,
                              std::optional<int64_t> unread, const std::string &reader);
   mlir::Value checkedDivisor(mlir::Value divisor);

@@ -48,7 +48,7 @@ static BatchedOperand dropRepeated(OperatorBuilder &b, Value tensor, size_t batc
 Value matrixProduct(OperatorBuilder &b, Value lhs, Value rhs, Type accumulator) {
   SymbolicShape lhsShape = shapeOf(lhs), rhsShape = shapeOf(rhs);
   if (lhsShape.empty() || rhsShape.empty())
-    b.fail(ErrorKind::ShapeMismatch, "expected operands of rank 1 or more, found {0} and {1}",
+    b.fail(ErrorKind::ShapeMismatch, "expected operands of rank 1 or more, got {0} and {1}",
            b.text(lhsShape), b.text(rhsShape));
   bool lhsVector = lhsShape.size() == 1, rhsVector = rhsShape.size() == 1;
   size_t lhsBatch = lhsVector ? 0 : lhsShape.size() - 2;

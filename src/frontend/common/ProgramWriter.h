@@ -12,7 +12,7 @@ namespace headrace {
 
 class ProgramWriter {
 public:
-  /// Of a program that is meant for these sizes alone, as in Symbols.
+  /// Writes a program that serves only these sizes (see Symbols).
   ProgramWriter(mlir::MLIRContext &context, llvm::StringRef name, SizeRanges sizes = {});
   ProgramWriter(const ProgramWriter &) = delete;
 

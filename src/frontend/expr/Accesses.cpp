@@ -90,8 +90,8 @@ private:
       }
   }
 
-  /// How far the index leaves its dimension; false if that is no number, or sizes for which
-  /// nothing is computed would leave it.
+  /// How far the index leaves its dimension; false if that is not a constant, or if it leaves it
+  /// only for sizes for which nothing is computed.
   bool measure(const Expr &read, size_t i, DimIndex &dim, const Conditions &conditions) {
     Range range = domain.range(dim.index);
     AffineExpr room = normalized(dim.size - 1 - range.high);

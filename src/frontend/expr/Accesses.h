@@ -31,7 +31,7 @@ struct Padding {
 };
 
 struct Accesses {
-  /// By the reading node of the expression.
+  /// The access of each node of the expression that reads a tensor.
   std::map<const Node *, Access> reads;
   std::map<const StageInfo *, Padding> padding;
 };

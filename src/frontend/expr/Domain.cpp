@@ -19,7 +19,7 @@ std::optional<DimExpr> SizeTable::valueOf(const Expr &size) {
     if (entry->second != size->size.get())
       throw Error(ErrorKind::InvalidArgument, "size '" + size->size->name +
                                                   "': expected one hr.var of this name in a "
-                                                  "program, found two");
+                                                  "program, got two");
     AffineExpr symbol = symbols.get(size->size->name);
     if (isNew)
       symbols.requireNonNegative(symbol - size->size->least);
@@ -61,7 +61,7 @@ AffineExpr SizeTable::convert(const Expr &size) {
   if (auto converted = tryConvert(size))
     return *converted;
   throw Error(ErrorKind::Unsupported,
-              "size " + size.text() + ": expected sums, products and quotients by whole numbers");
+              "size " + size.text() + ": expected sums, products and quotients by integers");
 }
 
 //===----------------------------------------------------------------------===//

@@ -56,7 +56,7 @@ public:
   llvm::SmallVector<std::string> axisNames() const;
   mlir::MLIRContext *getContext() const { return context; }
 
-  /// The index as a linear function of the dimensions; nullopt if it is none.
+  /// The index as a linear function of the dimensions; nullopt if it is not linear.
   std::optional<LinearIndex> linear(const Expr &index) const;
   /// The least and greatest value over the domain.
   Range range(const LinearIndex &index) const;

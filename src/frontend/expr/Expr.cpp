@@ -48,7 +48,7 @@ Expr Expr::condition(bool value) {
 
 Expr var(const std::string &name, int64_t least) {
   if (name.empty())
-    throw Error(ErrorKind::InvalidArgument, "size: expected a name, found none");
+    throw Error(ErrorKind::InvalidArgument, "size: expected a name, got none");
   if (least < 0)
     throw Error(ErrorKind::InvalidArgument,
                 "size '" + name + "': expected at least 0 or more, got " + std::to_string(least));

@@ -70,7 +70,7 @@ public:
   Expr(int64_t value);
   Expr(int value) : Expr(static_cast<int64_t>(value)) {}
   Expr(double value);
-  /// Of a bool itself, not of what converts to one.
+  /// Converts a bool, but not values that convert to bool.
   template <std::same_as<bool> T> Expr(T value) : Expr(condition(value)) {}
 
   bool isNull() const { return !node; }
@@ -81,7 +81,7 @@ public:
   Op op() const;
   DType dtype() const;
   const std::vector<Expr> &operands() const;
-  /// As the user would write it, cut off where it gets long.
+  /// The expression as the user would write it, shortened if it is long.
   std::string text() const;
 
 private:

@@ -76,7 +76,7 @@ private:
     for (const StagePtr &stage : stages)
       if (!stage->name.empty() && !taken.insert(stage->name).second)
         throw Error(ErrorKind::InvalidArgument,
-                    "stage '" + stage->name + "': expected one tensor of this name, found two");
+                    "stage '" + stage->name + "': expected one tensor of this name, got two");
     int inputs = 0, computed = 0;
     for (const StagePtr &stage : stages) {
       std::string name = stage->name;
@@ -140,7 +140,7 @@ private:
       if (!bound.contains(i))
         throw Error(ErrorKind::InvalidArgument, "size '" + name +
                                                     "': expected a placeholder with a dimension of "
-                                                    "this size, found none");
+                                                    "this size, got none");
   }
 
   MLIRContext &context;

@@ -42,7 +42,7 @@ Value ScalarWriter::create(const Expr &expr) {
   }
   case Op::Argument:
   case Op::Reduce:
-    throw InternalError("an expression has " + expr.text() + " where it cannot be written");
+    throw InternalError("an expression has " + expr.text() + " in a place where it is not allowed");
   default:
     break;
   }

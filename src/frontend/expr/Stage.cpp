@@ -38,7 +38,7 @@ static void checkSize(const std::string &what, const Expr &size) {
     }
   if (!fits)
     throw Error(ErrorKind::InvalidArgument,
-                what + ": expected sizes made of whole numbers and hr.var, got " + size.text());
+                what + ": expected sizes made of integers and hr.var, got " + size.text());
 }
 
 Axis axis(const Expr &low, const Expr &high, const std::string &name) {
@@ -63,7 +63,7 @@ Expr Stage::read(std::vector<Expr> indices) const {
                                               " indices, got " + std::to_string(indices.size()));
   for (const Expr &index : indices)
     if (!isInteger(index.dtype()))
-      throw Error(ErrorKind::TypeMismatch, what + ": expected whole numbers as indices, got " +
+      throw Error(ErrorKind::TypeMismatch, what + ": expected integers as indices, got " +
                                                index.text() + " of type " +
                                                std::string(headrace::nameOf(index.dtype())));
   Node node{Op::Read, info->dtype};

@@ -52,7 +52,7 @@ struct StageInfo {
   /// One axis per dimension and the value at a point of them; none of both for others.
   std::vector<Axis> axes;
   Expr body;
-  /// Null if it is no solution.
+  /// Null unless the stage solves linear systems.
   std::shared_ptr<const Systems> systems = nullptr;
 
   bool isInput() const { return body.isNull() && !systems; }

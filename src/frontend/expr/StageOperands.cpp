@@ -118,7 +118,7 @@ void StageOperands::requireElements(Value tensor) {
   SymbolicShape shape = shapeOf(tensor);
   for (AffineExpr size : shape)
     if (!constantValue(size) && !isa<AffineSymbolExpr>(size))
-      ops.requireNonNegative(size - 1, "a size of a tensor that is read by index");
+      ops.requireNonNegative(size - 1, "a size of a gathered tensor");
 }
 
 /// "C.A.pad": what the stage makes of a tensor before it reads it.

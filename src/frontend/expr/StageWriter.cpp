@@ -203,7 +203,7 @@ private:
 
   [[noreturn]] void failCombine(const Expr &expr) const {
     throw Error(ErrorKind::InvalidArgument,
-                subject() + ": expected to combine two values by a function of them alone, found " +
+                subject() + ": expected a function of the two values alone to combine them, got " +
                     expr.text());
   }
 

@@ -146,19 +146,19 @@ Node GraphBuilder::elementwise(const std::string &function, const std::vector<No
   if (!formula)
     throw InternalError("no function of scalars is called " + function);
   if (operands.size() != formula->operands)
-    op.fail(ErrorKind::InvalidArgument, "{0}: expected {1} operands, found {2}", function,
+    op.fail(ErrorKind::InvalidArgument, "{0}: expected {1} operands, got {2}", function,
             formula->operands, operands.size());
   bool isSelect = function == "select";
   Type type = impl->elementType(operands.back());
   for (size_t i = isSelect ? 1 : 0; i < operands.size(); ++i)
     if (impl->elementType(operands[i]) != type)
-      op.fail(ErrorKind::TypeMismatch, "{0}: expected operands of one type, found {1} and {2}",
+      op.fail(ErrorKind::TypeMismatch, "{0}: expected operands of one type, got {1} and {2}",
               function, typeText(impl->elementType(operands[i])), typeText(type));
   if (isSelect && !impl->elementType(operands[0]).isInteger(1))
-    op.fail(ErrorKind::TypeMismatch, "select: expected a condition of bool, found {0}",
+    op.fail(ErrorKind::TypeMismatch, "select: expected a condition of bool, got {0}",
             typeText(impl->elementType(operands[0])));
   if (formula->floatsOnly && !isa<FloatType>(type))
-    op.fail(ErrorKind::TypeMismatch, "{0}: expected floating-point numbers, found {1}", function,
+    op.fail(ErrorKind::TypeMismatch, "{0}: expected floating-point numbers, got {1}", function,
             typeText(type));
   SmallVector<Value> values = impl->get(operands);
   if (formula->divides)

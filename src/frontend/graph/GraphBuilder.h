@@ -87,7 +87,7 @@ public:
   Node reduce(const std::string &kind, Node x, const Integers &axes, bool keepDims);
   Node softmax(Node x, int64_t axis, bool log);
   Node layerNorm(Node x, Node scale, std::optional<Node> bias, int64_t axis, double epsilon);
-  /// By given statistics, of the channels in dimension 1.
+  /// Normalizes the channels (dimension 1) by given statistics.
   Node batchNorm(Node x, Node scale, Node bias, Node mean, Node variance, double epsilon);
   /// softmax(scale * query * key^T + bias) * value, for matrices with equal leading dimensions;
   /// `causal`: query i sees keys up to i; `zeroMasked`: one that sees none gets 0, not NaN.

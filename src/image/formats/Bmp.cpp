@@ -57,7 +57,7 @@ std::optional<Header> readHeader(const Fields &fields) {
   header.compression = isOld ? None : fields.u32(30);
   bool hasMasks = header.compression == Masks || header.compression == MasksWithAlpha;
   if (header.compression != None && !hasMasks)
-    throw Error(ErrorKind::Unsupported, "expected a BMP picture without compression, found one "
+    throw Error(ErrorKind::Unsupported, "expected an uncompressed BMP image, got one "
                                         "of kind " +
                                             std::to_string(header.compression));
   for (size_t c = 0; c < 3; ++c) {

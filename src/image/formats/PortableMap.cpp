@@ -12,7 +12,7 @@ class Scanner {
 public:
   Scanner(Bytes file, size_t at) : file(file), at(at) {}
 
-  /// -1 where there is none, or it is too large for any use.
+  /// The next number; -1 if there is none, or if it is too large for any use.
   int64_t number() {
     skipBlanks();
     int64_t result = -1;
@@ -63,13 +63,13 @@ uint8_t toByte(int64_t value, int64_t most) {
   return static_cast<uint8_t>((value * 255 + most / 2) / most);
 }
 
-/// Samples one by one; -1 where there are no more, or one is out of range.
+/// Reads samples one by one; -1 if there are no more, or if one is out of range.
 class Samples {
 public:
   Samples(const Header &header, Scanner scanner)
       : header(header), scanner(scanner), data(scanner.rest()) {}
 
-  /// Whether the file can be long enough for so many.
+  /// Whether the file can be long enough for this many samples.
   bool canBe(int64_t rows, int64_t perRow) const {
     int64_t size = static_cast<int64_t>(data.size()) + (header.isText ? 1 : 0);
     int64_t rowBytes = header.isText     ? perRow

@@ -21,7 +21,7 @@ void *SystemLibrary::address(const char *name) const {
 
 void SystemLibrary::fail() const {
   throw Error(ErrorKind::Unsupported,
-              std::string("expected the library ") + file + " to decode a picture in " + format +
+              std::string("expected the library ") + file + " to decode an image in " + format +
                   ", which this system lacks; Debian's package " + package + " has it");
 }
 

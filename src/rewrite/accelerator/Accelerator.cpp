@@ -91,7 +91,7 @@ Accelerator fromJson(const Json &json) {
     const MachineOperator &added = machine.operators.back();
     if (machine.find(added.name, added.sizes) != &added)
       throw JsonFault("operator " + std::to_string(machine.operators.size()) + ": " + added.name +
-                      " of these sizes is there already");
+                      " of these sizes exists already");
   }
   return machine;
 }

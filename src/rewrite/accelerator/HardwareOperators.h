@@ -18,7 +18,7 @@ namespace headrace::rewrite {
 std::span<const TensorOperator> hardwareOperators();
 
 /// How many of the last axes one operation takes of its result: 2 for matrices, 1 for vectors, 0
-/// for scalars; nothing for what is no operator of a machine.
+/// for scalars; nothing if the name is not an operator of a machine.
 std::optional<size_t> resultRank(std::string_view name);
 
 /// The function of scalars that it applies to all elements ("add" of VVAdd); empty if it is

@@ -12,8 +12,8 @@ namespace {
 
 /// Far more than any machine takes: what can be mapped is.
 constexpr double leftOverCost = 1e9;
-/// Of movement that is no copy, but a way of addressing: so that of two equal terms the shorter
-/// wins.
+/// The cost of movement that changes addresses without copying: it makes the shorter of two equal
+/// terms win.
 constexpr double viewCost = 1e-3;
 /// Which of two ways of addressing is shorter need not be known.
 constexpr double tolerance = 256 * viewCost;

@@ -5,7 +5,7 @@
 
 namespace headrace::rewrite {
 
-/// Of equal texts are equal terms.
+/// The term as text; equal texts mean equal terms.
 std::string toText(const Terms &terms, TermId term);
 
 /// The input of compiling: the chosen term, its operations, and what is left over.

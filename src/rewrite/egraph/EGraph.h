@@ -60,7 +60,8 @@ public:
   size_t classIdEnd() const { return sets.size(); }
   size_t nodeIdEnd() const { return nodes.size(); }
 
-  /// As of the last rebuild: roots in ascending order; a class's nodes sorted by name, then number.
+  /// The state at the last rebuild: roots in ascending order, a class's nodes sorted by name, then
+  /// number.
   const std::vector<ClassId> &classes() const { return roots; }
   std::span<const NodeId> nodesOf(ClassId root) const { return contents[root].nodes; }
   std::span<const NodeId> nodesOf(ClassId root, Name name) const;
@@ -69,8 +70,8 @@ public:
 
   /// Rebuilds so far.
   uint32_t epoch() const { return rebuilds; }
-  /// By root: the last epoch in which something about it changed, or about classes of which it is
-  /// made up to so many levels below. What was true of them before is true still.
+  /// For each root, the last epoch in which its class, or a class up to `levels` levels below it,
+  /// changed. What was true of them before is still true.
   const std::vector<uint32_t> &changedWithin(size_t levels) const;
 
 private:

@@ -6,7 +6,8 @@ namespace headrace::rewrite {
 
 Matcher::Matcher(RuleInstance instance) : rule(std::move(instance)) { compile(); }
 
-// Variables seen twice are compared as soon as both are there, before more nodes are gone through.
+// The occurrences of a variable are compared as soon as both are bound, before more nodes are
+// visited.
 void Matcher::compile() {
   constexpr uint32_t unset = UINT32_MAX;
   const Rule &source = *rule.rule;

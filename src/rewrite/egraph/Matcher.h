@@ -17,7 +17,7 @@ struct Match {
 struct Searched {
   uint32_t since = 0;           ///< the epoch of the graph
   std::vector<uint32_t> counts; ///< of matches, by root
-  size_t known = 0;             ///< of the search at hand: matches that are not found again
+  size_t known = 0;             ///< of the current search: matches that are not found again
 };
 
 class Matcher {

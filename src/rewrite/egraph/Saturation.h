@@ -32,8 +32,8 @@ struct Saturation {
   std::vector<Use> uses; ///< by rule, in the order given
 };
 
-/// The same graph and rules give the same result, unless it is the clock that ends it. A proof is
-/// one that is attached to the graph.
+/// Applies the rules until nothing changes or a limit is reached. The result is deterministic
+/// unless the time limit ends it. `proof` must be attached to the graph.
 Saturation saturate(EGraph &graph, std::span<const RuleInstance> rules, const Facts &facts,
                     const SaturationLimits &limits = {}, Proof *proof = nullptr);
 

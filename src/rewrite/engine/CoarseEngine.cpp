@@ -68,7 +68,8 @@ public:
   }
 
 private:
-  /// The term reads inputs that are there; no operator of it takes anything from elsewhere.
+  /// Checks that the term reads only inputs that exist, and that no operator of it reads anything
+  /// else.
   void checkInputs() const {
     for (TermId id : terms.reachableFrom(code.term)) {
       OperatorCall call = callOf(terms.opOf(id), terms.vocabulary());
@@ -78,7 +79,7 @@ private:
         return !call.names.empty() && input.name == call.names[0] && input.shape == call.numbers;
       };
       if (std::ranges::none_of(code.inputs, isIt))
-        throw JsonFault("the term reads a tensor that is no input");
+        throw JsonFault("the term reads a tensor that is not an input");
     }
   }
 

@@ -10,7 +10,7 @@ namespace headrace::rewrite {
 namespace {
 
 constexpr size_t maxSymbols = 64;
-constexpr const char *what = "code of coarse operators";
+constexpr const char *what = "code of accelerator operators";
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// JSON has no infinity: as text.

@@ -12,9 +12,9 @@ namespace headrace::rewrite {
 struct CoarseInput {
   std::string name;
   Shape shape;
-  /// Of a number that is no operand of the step.
+  /// The value of a constant input, which is not an operand of the step.
   std::optional<double> number;
-  /// Whether each element of the batch has one of its own.
+  /// Whether each element of the batch has its own tensor for this input.
   bool leads = false;
 };
 
@@ -28,7 +28,7 @@ struct CoarseCode {
 };
 
 std::string toText(const CoarseCode &code, const Terms &terms);
-/// Throws JsonFault, and Error if the machine is none.
+/// Throws JsonFault, and Error if the machine's description is not valid.
 CoarseCode fromText(std::string_view text, Terms &terms);
 
 } // namespace headrace::rewrite

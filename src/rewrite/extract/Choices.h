@@ -16,7 +16,7 @@ struct Choices {
   uint32_t root = 0;
   std::vector<std::vector<Option>> classes;
   std::vector<ClassId> ids;
-  /// By class, the option of the cheapest tree (shared parts paid each time). Without cycles.
+  /// For each class, the option of its cheapest tree (shared parts count each time). Has no cycles.
   std::vector<uint32_t> cheapestTree;
 };
 

@@ -21,8 +21,8 @@ struct Needs {
   std::vector<std::pair<uint32_t, double>> classes; // ascending, with the cost of what was chosen
 };
 
-/// Finds what options need. Most are no better than what is known, which their dearest operand
-/// tells mostly; sets are united in memory that is used again and again.
+/// Finds the options that an option needs. Few options beat the best known one; for the others, the
+/// most expensive operand usually shows it. Sets are united in memory that is reused.
 class NeedsFinder {
 public:
   explicit NeedsFinder(const std::vector<Needs> &known) : known(known) {}

@@ -15,7 +15,8 @@ namespace headrace::rewrite {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// The leaves of further parts are taken as one, and so are sets of more leaves.
+/// Limits: leaves beyond this many parts count as one leaf, and so does a set of more leaves than
+/// the second limit.
 constexpr uint32_t maxParts = 64;
 constexpr size_t maxLeaves = 64;
 constexpr uint32_t manyLeaves = UINT32_MAX;
@@ -104,7 +105,8 @@ public:
   Remaining(const Choices &choices, double best)
       : root(choices.root), best(best), options(choices.classes), parts(partsOf(choices)) {}
 
-  /// Options of terms that are no better are left out as long as that tells more.
+  /// Options whose terms cost at least as much as the best known one are removed as long as that
+  /// raises the bound.
   double bound() {
     double least = 0;
     for (int round = 0; round < maxEliminations; ++round) {
@@ -120,7 +122,7 @@ public:
   }
 
 private:
-  /// By class, the number of its part.
+  /// The number of each class's part.
   std::vector<uint32_t> partsOf(const Choices &choices) {
     LeavesOfClasses leaves(choices);
     std::map<Leaves, uint32_t> known;

@@ -48,7 +48,7 @@ public:
   static constexpr size_t maxArguments = 4;
   struct Argument {
     std::optional<uint32_t> subject;
-    Attribute value; ///< where it is no subject
+    Attribute value; ///< if it is not a subject
   };
 
   virtual ~Facts() = default;

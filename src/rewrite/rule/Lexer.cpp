@@ -56,7 +56,7 @@ private:
         return token(TokenKind::Symbol);
       }
     fail({source, static_cast<uint32_t>(at)},
-         "expected a name, a number, a variable such as ?x or a symbol, found " +
+         "expected a name, a number, a variable such as ?x or a symbol, got " +
              inQuotes(text.substr(at, 1)));
   }
 
@@ -85,7 +85,7 @@ private:
     at = static_cast<size_t>(end - text.data());
     if (error != std::errc() || (at < text.size() && isWordPart(text[at])))
       fail({source, static_cast<uint32_t>(start)},
-           "expected a whole number of at most 9223372036854775807");
+           "expected an integer of at most 9223372036854775807");
     result.text = text.substr(start, at - start);
     return result;
   }

@@ -27,7 +27,7 @@ public:
       else if (tokens.takeIf("rule"))
         parseRule();
       else
-        tokens.failHere("expected 'rule' or 'level', found " + nameOf(tokens.peek()));
+        tokens.failHere("expected 'rule' or 'level', got " + nameOf(tokens.peek()));
     }
   }
 
@@ -38,8 +38,7 @@ private:
         level = candidate;
         return;
       }
-    tokens.failHere("expected 'language', 'algorithm' or 'hardware', found " +
-                    nameOf(tokens.peek()));
+    tokens.failHere("expected 'language', 'algorithm' or 'hardware', got " + nameOf(tokens.peek()));
   }
 
   void parseRule() {
@@ -96,7 +95,7 @@ private:
       tokens = right;
       rule.right = parser.pattern(Side::Right);
       if (tokens.peek().offset != patternEnd)
-        tokens.failHere("expected 'where' or the end of the rule, found " + nameOf(tokens.peek()));
+        tokens.failHere("expected 'where' or the end of the rule, got " + nameOf(tokens.peek()));
       tokens = end;
     }
     rule.subjects = std::move(parser.subjects);
@@ -108,7 +107,7 @@ private:
   Pattern leftPattern(PatternParser &parser) {
     Pattern left = parser.pattern(PatternParser::Side::Left);
     if (left.isVariable)
-      fail(left.place, "a rule that fits every term: expected an operator on the left side");
+      fail(left.place, "a rule that fits every term: expected an operator on the left-hand side");
     return left;
   }
 
@@ -126,10 +125,10 @@ private:
       return;
     std::optional<size_t> expected = language->sizesOf(op.text);
     if (!expected)
-      fail(tokens.placeOf(op), inQuotes(op.text) + " is no operator of machines");
+      fail(tokens.placeOf(op), inQuotes(op.text) + " is not an operator of machines");
     if (*expected != rule.parameterCount)
       fail(tokens.placeOf(op), inQuotes(op.text) + ": expected " + std::to_string(*expected) +
-                                   (*expected == 1 ? " size" : " sizes") + ", found " +
+                                   (*expected == 1 ? " size" : " sizes") + ", got " +
                                    std::to_string(rule.parameterCount));
   }
 
@@ -192,7 +191,7 @@ TermId parseTerm(const std::shared_ptr<const Source> &source, Terms &terms,
   SourceLocation start = tokens.place();
   Pattern pattern = parser.pattern(PatternParser::Side::Left);
   if (tokens.peek().kind != TokenKind::End)
-    tokens.failHere("expected the end of the term, found " + nameOf(tokens.peek()));
+    tokens.failHere("expected the end of the term, got " + nameOf(tokens.peek()));
   if (!parser.subjects.empty() || !parser.values.empty())
     fail(start, "expected a term without variables");
   return addGround(pattern, terms);

@@ -85,7 +85,7 @@ std::string nameOf(Language::Kind kind) {
 void checkKind(const Expression &expression, Language::Kind expected, const std::string &what) {
   if (expression.kind != Expression::Kind::Value && kindOf(expression) != expected)
     fail(expression.place,
-         what + ": expected " + nameOf(expected) + ", found " + nameOf(kindOf(expression)));
+         what + ": expected " + nameOf(expected) + ", got " + nameOf(kindOf(expression)));
 }
 
 } // namespace
@@ -98,7 +98,7 @@ uint32_t PatternParser::slotOf(std::vector<std::string> &names, const Token &var
   if (auto slot = indexIn(names, variable.text))
     return *slot;
   if (side == Side::Right)
-    fail(tokens.placeOf(variable), shown + " does not stand on the left side, nor has it a value");
+    fail(tokens.placeOf(variable), shown + " is neither on the left-hand side nor defined");
   names.emplace_back(variable.text);
   return static_cast<uint32_t>(names.size() - 1);
 }
@@ -148,11 +148,11 @@ void PatternParser::checkOperator(const Pattern &pattern, const Token &name) con
   size_t least = signature->attributes.size(), found = pattern.attributes.size();
   if (found < least || (found > least && !signature->moreNumbers))
     fail(pattern.place, shown + ": expected " + counted(least, "attribute") +
-                            (signature->moreNumbers ? " or more" : "") + ", found " +
+                            (signature->moreNumbers ? " or more" : "") + ", got " +
                             std::to_string(found));
   if (pattern.operands.size() != signature->operands)
-    fail(pattern.place, shown + ": expected " + counted(signature->operands, "operand") +
-                            ", found " + std::to_string(pattern.operands.size()));
+    fail(pattern.place, shown + ": expected " + counted(signature->operands, "operand") + ", got " +
+                            std::to_string(pattern.operands.size()));
   for (size_t i = 0; i < found; ++i)
     checkKind(pattern.attributes[i], i < least ? signature->attributes[i] : Language::Kind::Number,
               "attribute " + std::to_string(i + 1) + " of " + shown);
@@ -172,7 +172,7 @@ Expression PatternParser::leftAttribute() {
   Token number = tokens.expect(TokenKind::Number, "a number, a name or a variable");
   result.literal = Attribute::number(negative ? -number.number : number.number);
   if (!tokens.peek().is(",") && !tokens.peek().is("]"))
-    tokens.failHere("expected ',' or ']': attributes on the left side are no expressions");
+    tokens.failHere("expected ',' or ']': attributes on the left-hand side cannot be expressions");
   return result;
 }
 
@@ -192,7 +192,7 @@ Clause PatternParser::clause() {
     Token variable = ahead.take();
     if (ahead.takeIf("=")) {
       tokens = ahead;
-      result.expression = expression(); // before the variable is there: it may not speak of itself
+      result.expression = expression(); // first, so that it cannot refer to its own variable
       result.defines = newValue(variable);
       return result;
     }
@@ -217,7 +217,7 @@ Expression PatternParser::expression(int strength) {
     Expression right = expression(infix->strength);
     for (const Expression *side : {&left, &right})
       if (side->kind == Expression::Kind::Subject)
-        fail(side->place, "expected a number, found a variable that stands for a term");
+        fail(side->place, "expected a number, got a variable that stands for a term");
     whole.operands = {std::move(left), std::move(right)};
     left = std::move(whole);
   }
@@ -255,7 +255,7 @@ Expression PatternParser::operand() {
   case TokenKind::Identifier:
     return tokens.peek().is("(") ? call(token) : nameLiteral(token);
   default:
-    fail(result.place, "expected a number, a variable or a function, found " + nameOf(token));
+    fail(result.place, "expected a number, a variable or a function, got " + nameOf(token));
   }
 }
 
@@ -279,14 +279,14 @@ void PatternParser::checkCall(const Expression &call, const Token &name) const {
   std::string shown = inQuotes(name.text);
   if (call.operands.size() > Facts::maxArguments)
     fail(call.place, shown + ": expected at most " + std::to_string(Facts::maxArguments) +
-                         " arguments, found " + std::to_string(call.operands.size()));
+                         " arguments, got " + std::to_string(call.operands.size()));
   if (!language)
     return;
   auto signature = language->functionNamed(name.text);
   if (!signature)
     fail(call.place, "there is no function " + shown + " of sizes");
   if (call.operands.size() != signature->size())
-    fail(call.place, shown + ": expected " + counted(signature->size(), "argument") + ", found " +
+    fail(call.place, shown + ": expected " + counted(signature->size(), "argument") + ", got " +
                          std::to_string(call.operands.size()));
   for (size_t i = 0; i < signature->size(); ++i)
     checkKind(call.operands[i], (*signature)[i],

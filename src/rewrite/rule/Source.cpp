@@ -16,8 +16,7 @@ Source::Source(std::string name, std::string text)
     : fileName(std::move(name)), contents(std::move(text)) {
   auto refuse = [&](const std::string &found) {
     throw Error(ErrorKind::InvalidFile, fileName + ": expected a text of at most " +
-                                            std::to_string(maximumBytes) + " bytes, found " +
-                                            found);
+                                            std::to_string(maximumBytes) + " bytes, got " + found);
   };
   if (contents.size() > maximumBytes)
     refuse(std::to_string(contents.size()));

@@ -24,11 +24,11 @@ public:
   }
   void expect(std::string_view symbol) {
     if (!takeIf(symbol))
-      failHere("expected '" + std::string(symbol) + "', found " + nameOf(peek()));
+      failHere("expected '" + std::string(symbol) + "', got " + nameOf(peek()));
   }
   Token expect(TokenKind kind, const std::string &what) {
     if (peek().kind != kind)
-      failHere("expected " + what + ", found " + nameOf(peek()));
+      failHere("expected " + what + ", got " + nameOf(peek()));
     return take();
   }
   SourceLocation place() const { return placeOf(peek()); }

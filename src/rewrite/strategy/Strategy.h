@@ -30,13 +30,13 @@ Strategy apply(RuleInstance rule);
 
 Strategy id();
 Strategy fail();
-/// The second on the result of the first; fails where either does.
+/// The second on the result of the first; fails if either does.
 Strategy seq(Strategy first, Strategy second);
-/// The first; where it fails, the second.
+/// The first; if it fails, the second.
 Strategy choice(Strategy first, Strategy second);
 /// Never fails.
 Strategy attempt(Strategy strategy); // "try" is a word of C++
-/// As often as it succeeds; never fails.
+/// Repeats until it fails; never fails itself.
 Strategy repeat(Strategy strategy);
 /// Once, at the first place that takes it: the term before its operands, from left to right.
 Strategy topDown(Strategy strategy);

@@ -75,10 +75,10 @@ private:
                               });
     ShapeResult shape = example.shapes.tryShapeOf(right);
     if (!shape.shape)
-      return "the right side has no shape: " + shape.reason;
+      return "the right-hand side has no shape: " + shape.reason;
     const Shape &expected = example.shapes.shapeOf(example.left);
     if (*shape.shape != expected)
-      return "the left side has shape " + textOf(expected) + ", the right side " +
+      return "the left-hand side has shape " + textOf(expected) + ", the right-hand side " +
              textOf(*shape.shape);
     Inputs inputs;
     for (size_t slot = 0; slot < rule.subjects.size(); ++slot) {
@@ -97,8 +97,8 @@ private:
       bool same = a == b || (std::isnan(a) && std::isnan(b)) ||
                   std::abs(a - b) <= tolerance * (1 + std::abs(a) + std::abs(b));
       if (!same)
-        return "at " + indexText(left.shape, i) + " the left side is " + numberText(a) +
-               ", the right side " + numberText(b);
+        return "at " + indexText(left.shape, i) + " the left-hand side is " + numberText(a) +
+               ", the right-hand side " + numberText(b);
     }
     return {};
   }

@@ -25,7 +25,7 @@ struct RuleCheck {
   std::vector<RuleFault> faults;
 };
 
-/// The same seed gives the same data, for each rule alone, whatever others there are.
+/// Checks each rule on random data. The data depend on the seed and the rule, not on other rules.
 RuleCheck checkRules(const RuleSet &rules, const OperatorSet &operators, Vocabulary &vocabulary,
                      const CheckOptions &options = {});
 

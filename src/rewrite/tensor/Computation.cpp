@@ -16,7 +16,7 @@ using Kind = Language::Kind;
 ShapeResult mapShape(const OperatorCall &call, Shapes operands) {
   const ScalarFunction *function = scalarFunction(call.names[0]);
   if (!function || !function->unary)
-    return ShapeResult::none(inQuotes(call.names[0]) + " is no function of one scalar");
+    return ShapeResult::none(inQuotes(call.names[0]) + " is not a function of one scalar");
   return operands[0];
 }
 
@@ -31,7 +31,7 @@ Array mapMeaning(const OperatorCall &call, Operands operands, const Shape &) {
 ShapeResult zipShape(const OperatorCall &call, Shapes operands) {
   const ScalarFunction *function = scalarFunction(call.names[0]);
   if (!function || !function->binary)
-    return ShapeResult::none(inQuotes(call.names[0]) + " is no function of two scalars");
+    return ShapeResult::none(inQuotes(call.names[0]) + " is not a function of two scalars");
   if (operands[0] != operands[1])
     return ShapeResult::none("operands of shapes " + textOf(operands[0]) + " and " +
                              textOf(operands[1]));
@@ -50,7 +50,7 @@ ShapeResult reduceShape(const OperatorCall &call, Shapes operands) {
   const ScalarFunction *function = scalarFunction(call.names[0]);
   if (!function || !function->reorders)
     return ShapeResult::none(inQuotes(call.names[0]) +
-                             " is no function of two scalars whose order does not matter");
+                             " is not a function of two scalars whose order does not matter");
   Shape result = operands[0];
   if (!hasAxis(result, call.numbers[0]))
     return ShapeResult::none("there is no axis " + std::to_string(call.numbers[0]) + " in " +

@@ -12,9 +12,9 @@ struct ScalarFunction {
   std::string_view name;
   double (*unary)(double) = nullptr;
   double (*binary)(double, double) = nullptr;
-  /// Of the binary ones: whether the order does not matter, in either sense. Reductions take these.
+  /// Whether a binary function is commutative and associative, as reductions require.
   bool reorders = false;
-  /// Of those: what leaves any other value as it is.
+  /// The neutral element of such a function.
   double neutral = 0;
 };
 

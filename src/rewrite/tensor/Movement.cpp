@@ -32,7 +32,7 @@ ShapeResult splitShape(const OperatorCall &call, Shapes operands) {
   int64_t size = sizeOf(shape, axis);
   if (n < 1 || size % n != 0)
     return ShapeResult::none("axis " + std::to_string(axis) + " of " + textOf(shape) +
-                             " is no multiple of " + std::to_string(n));
+                             " is not a multiple of " + std::to_string(n));
   return replaced(shape, axis, {size / n, n});
 }
 
@@ -123,7 +123,7 @@ ShapeResult concatShape(const OperatorCall &call, Shapes operands) {
   if (!hasAxis(a, axis) || !hasAxis(b, axis))
     return ShapeResult::none(axisReason(hasAxis(a, axis) ? b : a, axis));
   if (replaced(a, axis, {}) != replaced(b, axis, {}) || a.size() != b.size())
-    return ShapeResult::none(textOf(a) + " and " + textOf(b) + " differ beside axis " +
+    return ShapeResult::none(textOf(a) + " and " + textOf(b) + " differ in an axis other than " +
                              std::to_string(axis));
   return replaced(a, axis, {sizeOf(a, axis) + sizeOf(b, axis)});
 }

@@ -30,7 +30,7 @@ public:
   TermShapes(const Terms &terms, const OperatorSet &operators)
       : TensorFacts(terms.vocabulary()), terms(terms), operators(operators) {}
   const Shape &shapeOf(TermId term) const override;
-  /// The same without an error.
+  /// Like `shapeOf`, but returns the fault instead of throwing.
   ShapeResult tryShapeOf(TermId term) const;
 
 private:

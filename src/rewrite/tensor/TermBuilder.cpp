@@ -105,9 +105,9 @@ ShapedTerm TermBuilder::reshaped(ShapedTerm x, const Shape &shape) {
   if (x.rank() == 0)
     return reshaped(apply("repeat", {1, 1}, {x}), shape);
   if (shape.empty())
-    throw Error(ErrorKind::Unsupported, "no movement makes a scalar of " + textOf(x.shape));
+    throw Error(ErrorKind::Unsupported, "no data movement makes a scalar of " + textOf(x.shape));
   std::vector<Group> groups = groupsOf(x.shape, shape);
-  int64_t done = 0; // axes behind the group at hand
+  int64_t done = 0; // axes after the current group
   for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
     bool isSame = group->from == group->to;
     for (size_t i = 1; i < group->from.size() && !isSame; ++i)

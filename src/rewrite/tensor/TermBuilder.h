@@ -31,15 +31,14 @@ public:
 
   /// Dimension i of the result is dimension order[i] of x.
   ShapedTerm permuted(ShapedTerm x, std::vector<int64_t> order);
-  /// The same elements under another shape; both have elements and a dimension at least, unless
-  /// they are equal.
+  /// The elements of x under another shape. Unless the shapes are equal, both must have at least
+  /// one element and one dimension.
   ShapedTerm reshaped(ShapedTerm x, const Shape &shape);
   /// x as NumPy broadcasts it.
   ShapedTerm broadcast(const ShapedTerm &x, const Shape &shape) {
     return broadcast(x, x.shape, shape);
   }
-  /// The same for a tensor of shape `from` of which x has the elements: it may lack dimensions
-  /// of 1.
+  /// Broadcasts a tensor of shape `from` whose elements x has; x may lack dimensions of 1.
   ShapedTerm broadcast(ShapedTerm x, Shape from, const Shape &shape);
 
 private:

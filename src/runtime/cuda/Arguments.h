@@ -13,9 +13,9 @@ struct BoundLaunch {
   const Launch *launch = nullptr;
   Function function = nullptr;
   std::array<unsigned, 3> grid = {0, 0, 0};
-  /// By parameter: its value, or how far into the workspace.
+  /// For each parameter its value, or an offset into the workspace.
   std::vector<int64_t> sizes;
-  /// By parameter: sizes of the matrix it describes, innermost first; empty for others.
+  /// For each parameter that describes a matrix its dimensions, innermost first; empty for others.
   std::vector<std::vector<uint64_t>> dims;
 
   bool isEmpty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }

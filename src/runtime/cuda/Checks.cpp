@@ -32,7 +32,7 @@ constexpr int64_t modeDivisor = 1, modeExcepted = 2;
 std::string functionName(DType type) { return "headrace_check_" + std::string(nameOf(type)); }
 
 // Every thread looks for its first fault, the block for the first of those, and the thread that has
-// it writes it into the record if it comes before what is there.
+// it writes it into the record if it precedes the recorded one.
 constexpr const char *functionText = R"(
 .visible .entry $name(
   .param .u64 data, .param .u64 record, .param .u64 count, .param .u64 low, .param .u64 high,

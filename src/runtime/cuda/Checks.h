@@ -32,7 +32,7 @@ public:
   ~CheckRecords();
   CheckRecords(const CheckRecords &) = delete;
 
-  /// Of the first record; 0 where the program has no checks.
+  /// The address of the first record; 0 if the program has no checks.
   Address address() const { return reinterpret_cast<Address>(records); }
 
   /// Throws Error for the first step that found something, and forgets all; does not wait for

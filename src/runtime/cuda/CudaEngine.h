@@ -5,6 +5,7 @@
 
 namespace headrace::cuda {
 
+/// The engine "cuda", which runs programs on NVIDIA devices.
 const Engine &engine();
 
 /// A runner of a program that is the device's alone (CudaRunner.cpp). Throws Error if there is

@@ -159,7 +159,8 @@ private:
   DeviceProgram steps;
   std::vector<Tensor> constants;
   BindingCache<DeviceBinding> bindings;
-  /// Of calls that are recorded as part of a graph (stream capture): they run later and without us.
+  /// The checks of calls that are recorded as part of a graph (stream capture) and run by its
+  /// launches.
   CheckRecords recordedChecks;
   std::shared_ptr<const DeviceBinding> recordedBinding;
   std::mutex recordedMutex; // for the binding
@@ -233,7 +234,7 @@ void CudaRunner::checkRecording(const Order &order, std::span<const Tensor> inpu
   auto onHost = [](const Tensor &tensor) { return tensor && tensor.place().onHost(); };
   if (std::ranges::any_of(inputs, onHost) || std::ranges::any_of(outputs, onHost))
     throw Error(ErrorKind::Unsupported,
-                what + "expected all tensors on the device, got one in main memory");
+                what + "expected all tensors on the device, got one in host memory");
 }
 
 Tensor CudaRunner::makeOutput(size_t index, const Shape &shape, const Order &order,

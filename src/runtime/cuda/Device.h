@@ -10,6 +10,7 @@
 
 namespace headrace::cuda {
 
+/// A CUDA device: its context, memory and streams.
 class Device {
 public:
   /// The device of that number; made once and kept. Throws Error if there is none.
@@ -48,7 +49,7 @@ public:
 };
 
 /// Lets the thread load code and allocate memory while a stream is captured, which the driver
-/// refuses otherwise: its work is done at once and is no part of the recording.
+/// rejects otherwise: this work is done at once and does not become part of the recording.
 class WhileRecording {
 public:
   WhileRecording();

@@ -27,6 +27,7 @@ struct CallMemory {
   friend bool operator==(const CallMemory &, const CallMemory &) = default;
 };
 
+/// A program's steps as launches on a device. Safe from any thread.
 class DeviceProgram {
 public:
   /// Loads the images; `program` must outlive it. Throws Error.

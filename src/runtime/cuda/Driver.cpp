@@ -43,7 +43,7 @@ Loaded load() {
 #undef HEADRACE_CUDA_FIND
   // It can tell its version before it is initialised, and when nothing else works.
   if (!driver.cuDriverGetVersion || driver.cuDriverGetVersion(&driver.version) != CUDA_SUCCESS)
-    result.problem = std::string(name) + " is no NVIDIA driver";
+    result.problem = std::string(name) + " is not an NVIDIA driver";
   else if (driver.version < oldestVersion)
     result.problem = "the NVIDIA driver is too old: expected one for CUDA " +
                      versionText(oldestVersion) + " or newer, got " + versionText(driver.version);
@@ -51,7 +51,7 @@ Loaded load() {
     result.problem =
         "the NVIDIA driver for CUDA " + versionText(driver.version) + " lacks '" + missing + "'";
   else if (Result status = driver.cuInit(0); status == CUDA_ERROR_NO_DEVICE)
-    result.problem = "no NVIDIA device: the driver is there, but finds none";
+    result.problem = "no NVIDIA device: the driver is installed, but finds none";
   else if (status != CUDA_SUCCESS) {
     const char *error = nullptr;
     driver.cuGetErrorName(status, &error);

@@ -139,6 +139,7 @@ inline constexpr int CU_JIT_INFO_LOG_BUFFER = 3, CU_JIT_INFO_LOG_BUFFER_SIZE_BYT
            const uint32_t *, const uint32_t *, int, int, int, int))
 // NOLINTEND(bugprone-macro-parentheses)
 
+/// The functions of libcuda.so.1, found at run time.
 struct Driver {
 #define HEADRACE_CUDA_MEMBER(name, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
   HEADRACE_CUDA_FUNCTIONS(HEADRACE_CUDA_MEMBER)

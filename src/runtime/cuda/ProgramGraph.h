@@ -5,6 +5,7 @@
 
 namespace headrace::cuda {
 
+/// A CUDA graph of a program's launches, for fixed addresses and sizes.
 class ProgramGraph {
 public:
   /// Records all steps with these addresses. `recorder` is a stream that no other work uses.

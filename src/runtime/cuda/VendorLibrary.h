@@ -13,6 +13,7 @@
 
 namespace headrace::cuda {
 
+/// A library of NVIDIA's, or nothing if it is not installed.
 class VendorLibrary {
 public:
   /// The first of these files that can be loaded; it stays loaded.
@@ -22,7 +23,7 @@ public:
     function = reinterpret_cast<Function>(library ? ::dlsym(library, symbol) : nullptr);
     complete &= function != nullptr;
   }
-  /// Whether all that was looked for is there.
+  /// Whether all functions were found.
   bool available() const { return complete; }
 
   /// Throws Error naming the library and the step where a call did not return 0.

@@ -6,6 +6,7 @@
 
 namespace headrace {
 
+/// The parameters of an int8 depthwise convolution.
 struct ByteDepthwise {
   BytePatches patches;
   int64_t rows; // positions of the window in all images

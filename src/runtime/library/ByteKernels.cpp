@@ -14,7 +14,7 @@ namespace headrace::bytes {
 
 namespace {
 
-/// The same on any processor. Sums wrap around.
+/// A kernel for any CPU. Sums wrap around.
 template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Tile &tile) {
   for (int64_t p = 0; p < panels; ++p) {
     const uint8_t *panel = tile.b + p * tile.panelStride;

@@ -46,9 +46,10 @@ void widenRow(const uint8_t *row, int64_t steps, int64_t stepNumbers, bool isUns
 /// Whether the first operand is given in 16 bits.
 constexpr bool widensFirst(Kind kind) { return kind != Kind::DotProducts; }
 
-/// The kernel for that many rows and panels, the last of so many columns. `secondIsUnsigned`: its
-/// bytes are; dot products then take those of the first as signed ones, and the other way round.
-/// `flips`: they first move the first's by 128, from one to the other.
+/// The kernel for this many rows and panels, the last of which has `columns` columns.
+/// `secondIsUnsigned`: the second operand's bytes are; dot products take the first's as signed
+/// then, and the other way round. `flips`: they first move the first's by 128, from one to the
+/// other.
 Kernel kernelFor(Kind kind, bool secondIsUnsigned, bool flips, int64_t rows, int64_t panels,
                  int64_t columns);
 

@@ -10,11 +10,12 @@
 namespace headrace::bytes {
 namespace { // inlined where the instructions are known to be there
 
-/// A vector of sums of so many columns; four bytes of each column make one.
+/// A vector of the sums of `columns` columns; four bytes of each column are accumulated at a time.
 template <int columns> struct Lanes;
 
 #define HEADRACE_LANES __attribute__((always_inline)) HEADRACE_VNNI static
 
+/// Sums of 16 columns, in AVX-512.
 template <> struct Lanes<16> {
   using Vector = __m512i;
   using Mask = __mmask16;
@@ -37,6 +38,7 @@ template <> struct Lanes<16> {
   }
 };
 
+/// Sums of 8 columns, in AVX2.
 template <> struct Lanes<8> {
   using Vector = __m256i;
   using Mask = __mmask8;

@@ -27,8 +27,7 @@ struct BytePatches {
   int64_t runs() const { return window[0] * window[1] * (dilation[2] == 1 ? 1 : window[2]); }
   int64_t imageBytes() const { return in[0] * in[1] * in[2] * channels; }
 
-  /// Why `rows` rows of `depth` bytes are not those of an image of so many bytes; empty if they
-  /// are.
+  /// Why `rows` rows of `depth` bytes do not belong to an image of `bytes` bytes; empty if they do.
   std::string faultOf(int64_t rows, int64_t depth, int64_t bytes) const;
 };
 
@@ -44,7 +43,7 @@ public:
 
   /// The first byte of each row in the image.
   void findRows(int64_t row, int64_t rows, const uint8_t **to) const;
-  /// Of each run of a row, from the row's first byte.
+  /// The offset of each run of a row from the row's first byte.
   const std::vector<int64_t> &offsets() const { return runOffsets; }
 
 private:

@@ -37,7 +37,7 @@ std::string BytePlaces::faultOf(int64_t rows, int64_t bytes, int64_t room) const
   if (rows == 0)
     return "";
   if (positions == 0 || rows % positions != 0)
-    return "has " + std::to_string(rows) + " rows, which are not those of whole images";
+    return "has " + std::to_string(rows) + " rows, which do not make whole images";
   if (rows / positions * whole > room)
     return "leaves its result of " + std::to_string(room) + " bytes";
   return "";

@@ -19,7 +19,7 @@ int64_t panelsOf(int64_t n) { return dividedUp(n, panelColumns); }
 /// The sums of the columns lie before the steps.
 int64_t panelBytes(int64_t steps) { return (steps + 1) * stepBytes; }
 
-/// Four rows of some columns beside each other, and added to the columns' sums.
+/// Interleaves four rows of some columns, and adds them to the columns' sums.
 template <class Number>
 void packStep(const std::array<const uint8_t *, stepRows> &rows, int64_t columns, uint8_t *out,
               uint32_t *sums) {
@@ -31,7 +31,7 @@ void packStep(const std::array<const uint8_t *, stepRows> &rows, int64_t columns
       sums[j] += static_cast<uint32_t>(static_cast<Number>(row[j]));
 }
 
-/// The same of one column that lies along memory, for all steps.
+/// Packs all steps of one column that is contiguous in memory; returns its sum.
 template <class Number> uint32_t packColumn(const uint8_t *column, int64_t k, uint8_t *out) {
   uint32_t sum = 0;
   for (int64_t i = 0; i < k; ++i)
@@ -268,8 +268,7 @@ void multiplyBytes(const ByteProduct &product, const uint8_t *a, const uint8_t *
   if (packed)
     return multiplication.run([&](int64_t) { return b; }, pool);
   int64_t matrices = g.strideB == 0 ? 1 : g.batch, each = packedBytes(product);
-  AlignedMemory panels =
-      allocateAligned(static_cast<size_t>(matrices * each), "a product of bytes");
+  AlignedMemory panels = allocateAligned(static_cast<size_t>(matrices * each), "an int8 matmul");
   auto *memory = reinterpret_cast<uint8_t *>(panels.get());
   int64_t perMatrix = panelsOf(g.n);
   pool.parallelFor(matrices * perMatrix, 1 + (1 << 16) / (panelColumns * g.k + 1),

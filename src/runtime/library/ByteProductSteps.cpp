@@ -22,7 +22,7 @@ constexpr int64_t maxSize = int64_t{1} << 40;
 
 bool isSize(int64_t value) { return value >= 0 && value <= maxSize; }
 
-/// Of packed columns, each of some runs of bytes.
+/// The bytes of `n` packed columns, each of `runs` runs of `runBytes` bytes.
 __int128 packedBytesOf(int64_t n, int64_t runs, int64_t runBytes) {
   __int128 steps = static_cast<__int128>(runs) * dividedUp(runBytes, stepRows);
   return dividedUp(n, panelColumns) * (steps + 1) * stepBytes;
@@ -35,12 +35,13 @@ std::string leaves(size_t i, std::span<const int64_t> operandBytes) {
          " bytes";
 }
 
-/// Of the record of a finish, operand 2, and the tensor that it adds, operand 3.
+/// The fault in an epilogue's record (operand 2) or in the tensor that it adds (operand 3); empty
+/// if there is none.
 std::string finishFault(int64_t form, int64_t columns, int64_t rows, bool addsOther,
                         std::span<const int64_t> operandBytes) {
   if (form < 0 || form > Int8Epilogue::allForms ||
       addsOther != ((form & Int8Epilogue::AddsOther) != 0))
-    return "finishes in no known form, " + std::to_string(form);
+    return "has an unknown epilogue, " + std::to_string(form);
   if (Int8EpilogueWriter::recordBytes(form, columns) > operandBytes[2])
     return leaves(2, operandBytes);
   if (addsOther && static_cast<__int128>(rows) * columns > operandBytes[3])
@@ -66,7 +67,7 @@ void runByteProductStep(const Step &step, void *const *buffers, std::span<const 
                    parameters.size() == productParameters + BytePatches::parameters;
   if (step.operands.size() != 3 || !isProduct)
     throw InternalError("step '" + step.name +
-                        "': expected 3 operands and the parameters of a product of bytes");
+                        "': expected 3 operands and the parameters of an int8 matmul");
   multiplyBytes(readProduct(parameters), static_cast<const uint8_t *>(buffers[0]),
                 static_cast<const uint8_t *>(buffers[1]), static_cast<int32_t *>(buffers[2]),
                 packed, pool);
@@ -112,8 +113,9 @@ void runFinishedProductStep(const Step &step, void *const *buffers,
                             std::span<const int64_t> parameters, ThreadPool &pool) {
   constexpr size_t own = productParameters + (isConvolution ? BytePatches::parameters : 0);
   if (parameters.size() != own + finishParameters || step.operands.size() < 4)
-    throw InternalError("step '" + step.name +
-                        "': expected 4 operands and the parameters of a product to bytes");
+    throw InternalError(
+        "step '" + step.name +
+        "': expected 4 operands and the parameters of an int8 matmul with epilogue");
   ByteProduct product = readProduct(parameters.first(own));
   product.padsRuns = isConvolution;
   auto bytesOf = [&](size_t i) { return static_cast<const uint8_t *>(buffers[i]); };

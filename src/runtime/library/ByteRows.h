@@ -36,6 +36,7 @@ struct RowBlock {
   alignas(memoryAlignment) uint8_t gathered[blockRows * passSteps * stepRows];
 };
 
+/// Finds the rows of a matmul's first operand as kernels read them: in place, gathered or widened.
 class RowFinder {
 public:
   RowFinder(const ByteProduct &product, const uint8_t *a, Kind kind);

@@ -21,6 +21,7 @@ template <class T> struct ForestNode {
   std::conditional_t<std::is_same_v<T, float>, uint32_t, uint64_t> way;
 };
 
+/// The parameters of a step that evaluates decision trees.
 struct ForestSizes {
   enum Combine : int64_t { Sum, Min, Max };
 

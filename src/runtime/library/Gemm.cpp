@@ -153,7 +153,7 @@ public:
   void run(ThreadPool &pool) {
     int64_t cells = gemm.batch * gemm.m * gemm.n;
     if (pieces.parts() > 1)
-      scratch = allocateAligned((pieces.parts() - 1) * cells * sizeof(T), "a product of matrices");
+      scratch = allocateAligned((pieces.parts() - 1) * cells * sizeof(T), "a matmul");
     // Below about this many operations a piece is over before another thread has begun.
     constexpr double worthSharing = 1e5;
     auto grain = static_cast<int64_t>(worthSharing / std::max(pieces.operationsEach(), 1.0)) + 1;

@@ -46,7 +46,7 @@ template <class T>
 std::string gemmStepFault(std::span<const int64_t> parameters,
                           std::span<const int64_t> operandBytes);
 
-/// The same for operands A, B and C whose elements take this many bytes.
+/// Like `gemmStepFault`, for operands A, B and C whose elements take this many bytes.
 std::string gemmFault(std::span<const int64_t> parameters, std::span<const int64_t> operandBytes,
                       std::array<int64_t, 3> elementBytes);
 

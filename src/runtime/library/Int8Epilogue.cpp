@@ -19,7 +19,7 @@ constexpr int64_t tableBytes = 256, readBehindTable = 4;
 
 int64_t wholeColumns(int64_t columns) { return roundedUp(columns, bytes::panelColumns); }
 
-/// Of the integer that is stored, which the zero point is part of.
+/// The integer that is stored, with the zero point added.
 int32_t rounded(float x, const ByteRounding &to) {
   float inside = std::min(std::max(x, to.low - to.zero), to.high - to.zero);
   return static_cast<int32_t>(std::nearbyint(inside)) + static_cast<int32_t>(to.zero);

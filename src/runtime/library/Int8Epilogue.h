@@ -50,7 +50,7 @@ struct Int8Epilogue {
 /// The record of a finish, read where it lies.
 class Int8EpilogueWriter {
 public:
-  /// `form` must be one, and the record of the size that it has for so many columns.
+  /// `form` must be a known one, and the record must have its size for `columns` columns.
   Int8EpilogueWriter(const uint8_t *record, int64_t form, int64_t columns);
   static int64_t recordBytes(int64_t form, int64_t columns);
 
@@ -66,7 +66,7 @@ public:
   /// row's first bytes of those columns.
   void finish(const int32_t *sums, int64_t apart, int64_t rows, int64_t column, int64_t columns,
               const uint8_t *const *others, uint8_t *const *to) const;
-  /// The same on any processor.
+  /// Like `finish`, on any CPU.
   void finishPlainly(const int32_t *sums, int64_t apart, int64_t rows, int64_t column,
                      int64_t columns, const uint8_t *const *others, uint8_t *const *to) const;
 

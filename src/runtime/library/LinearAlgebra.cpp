@@ -106,7 +106,8 @@ void substitute(const Lu &lu, Tensor &columns, ThreadPool &pool) {
   });
 }
 
-/// -1 where the largest element of the vector, the first of equal ones, is negative; else 1.
+/// -1 if the element of the vector with the largest magnitude, the first of equal ones, is
+/// negative; else 1.
 double signOf(const double *vector, int64_t size) {
   const double *largest = std::max_element(
       vector, vector + size, [](double a, double b) { return std::fabs(a) < std::fabs(b); });

@@ -181,7 +181,7 @@ std::string systemsStepFault(std::span<const int64_t> parameters,
       right <= operandBytes[2])
     return "";
   return "solves " + std::to_string(sizes.batch) + " systems of " + std::to_string(sizes.unknowns) +
-         " unknowns and " + std::to_string(sizes.columns) + " right sides in buffers of " +
+         " unknowns and " + std::to_string(sizes.columns) + " right-hand sides in buffers of " +
          std::to_string(operandBytes[0]) + ", " + std::to_string(operandBytes[1]) + " and " +
          std::to_string(operandBytes[2]) + " bytes";
 }

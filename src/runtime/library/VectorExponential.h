@@ -5,7 +5,7 @@
 
 namespace headrace {
 
-/// The greatest of `count` numbers; NaN is none. -inf where there is none.
+/// The largest of `count` numbers, ignoring NaN; -inf if there are none.
 float greatestOf(const float *numbers, int64_t count);
 
 /// Puts exp(number - reference) instead of each number, for numbers up to `reference`, and returns

@@ -65,7 +65,7 @@ public:
       return std::nullopt;
     std::optional<int64_t> number = wholeNumber(*entry);
     if (!number || *number < -1)
-      wrong(key, "a whole number of 0 or more", *entry);
+      wrong(key, "an integer of 0 or more", *entry);
     return *number == -1 ? std::nullopt : number;
   }
 
@@ -260,7 +260,7 @@ FileDescription describeFile(const fs::path &path, const FileDescription &said) 
     description.format = formatByName(path);
   if (!description.format)
     throw Error(ErrorKind::InvalidFile,
-                path.string() + ": expected its format to be given, or told by " +
+                path.string() + ": expected its format as an argument, or in " +
                     (hasMetadata ? "'format' in " : "") + metadataPath(path).filename().string());
   return description;
 }

@@ -8,12 +8,15 @@
 
 namespace headrace {
 
+/// The format of a matrix file.
 enum class FileFormat {
   Csv,
   Text,        ///< lines `row column value`, 1-based; other cells are 0
   MatrixMarket ///< names its kind and sizes itself
 };
+/// What a file holds.
 enum class FileContent { Matrix, Scalar };
+/// The type of a file's values.
 enum class FileValue { Double, Integer, Boolean, String };
 
 /// Metadata of a data file: from the JSON `file.mtd` beside it, or from the call that reads it. A

@@ -26,7 +26,7 @@ Matrix readMatrix(const fs::path &path, const FileDescription &said, ThreadPool 
                                              metadataPath(path).filename().string() +
                                              " says that it is a scalar");
   if (description.value == FileValue::String)
-    throw Error(ErrorKind::Unsupported, path.string() + ": expected a matrix of numbers, but " +
+    throw Error(ErrorKind::Unsupported, path.string() + ": expected a numeric matrix, but " +
                                             metadataPath(path).filename().string() +
                                             " says that its values are strings");
   FileText file(path);
@@ -59,7 +59,7 @@ Scalar readScalar(const fs::path &path, const FileDescription &said) {
   case FileValue::Integer:
     if (std::optional<int64_t> value = wholeNumberOf(text))
       return *value;
-    unexpected(file, "a whole number");
+    unexpected(file, "an integer");
   case FileValue::Double:
     if (std::optional<double> value = numberOf(text))
       return *value;

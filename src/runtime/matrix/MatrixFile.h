@@ -22,7 +22,8 @@ void writeMatrix(const std::filesystem::path &path, const Matrix &matrix,
 
 using Scalar = std::variant<double, int64_t, bool, std::string>;
 
-/// By the value type said or in the metadata, a double without one.
+/// Reads a scalar of the type in `said` or in the metadata, else a double. Throws Error if the file
+/// does not hold one.
 Scalar readScalar(const std::filesystem::path &path, const FileDescription &said = {});
 void writeScalar(const std::filesystem::path &path, const Scalar &scalar);
 

@@ -81,7 +81,7 @@ Matrix matrixOfCells(const FileText &file, int64_t rows, int64_t cols, const Cel
 
 Matrix readTextCells(const FileText &file, const FileDescription &description, ThreadPool &pool) {
   if (!description.rows || !description.cols)
-    file.fail("expected its rows and cols to be given, or told by " +
+    file.fail("expected its rows and cols as arguments, or in " +
               metadataPath(file.name()).filename().string());
   CellList cells = readCells(file, file.text(), {*description.rows, *description.cols, true}, pool);
   return matrixOfCells(file, *description.rows, *description.cols, cells, pool);

@@ -7,6 +7,7 @@
 /// One reader per format. They check the sizes that the description gives against the file.
 namespace headrace {
 
+/// Read a matrix. Throw Error, with the line, if the file does not fit its format or description.
 Matrix readCsv(const FileText &file, const FileDescription &description, ThreadPool &pool);
 Matrix readTextCells(const FileText &file, const FileDescription &description, ThreadPool &pool);
 Matrix readMatrixMarket(const FileText &file, const FileDescription &description, ThreadPool &pool);

@@ -18,7 +18,7 @@ struct Binding {
   };
   std::vector<int64_t> symbols;
   std::vector<Shape> outputShapes;
-  MemoryPlan plan; // offsets by buffer id, -1 for what is no temporary
+  MemoryPlan plan; // offsets by buffer id, -1 for buffers that are not temporaries
   std::vector<StepFacts> steps;
 };
 
@@ -31,7 +31,7 @@ inline constexpr double worthSharing = 20'000;
 MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symbols,
                            std::span<const Binding::StepFacts> steps = {});
 
-/// Of all outputs together.
+/// Bytes of all outputs together.
 int64_t outputBytes(const Program &program, std::span<const int64_t> symbols);
 
 /// All but what kernels decide. Throws Error if sizes overflow; fails as unsound (Program.h)

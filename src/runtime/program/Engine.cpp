@@ -16,7 +16,7 @@ class HostEngine final : public Engine {
 public:
   std::string_view name() const override { return hostEngine; }
   std::string unsupportedReason(const ProcessorNeeds &needs) const override {
-    return hostHas(needs) ? "" : "this processor is another";
+    return hostHas(needs) ? "" : "this CPU is another one";
   }
   std::unique_ptr<const EngineProgram> load(const Program &program,
                                             const ProgramCode &) const override {

@@ -47,17 +47,19 @@ class EngineProgram {
 public:
   virtual ~EngineProgram() = default;
   virtual std::unique_ptr<EngineSession> begin() const = 0;
-  /// Of a simulator, whose own time tells nothing of a step; nothing of any other engine.
+  /// What a simulator reports about a step, whose wall time is meaningless; nothing for other
+  /// engines.
   virtual std::optional<SimulatedStep> simulated(size_t step) const {
     (void)step;
     return std::nullopt;
   }
 };
 
+/// A kind of device or interpreter that runs steps of programs in its own memory.
 class Engine {
 public:
   virtual ~Engine() = default;
-  /// As steps and packages name it.
+  /// The name that steps and packages use.
   virtual std::string_view name() const = 0;
   /// Why code that needs this does not run here; empty if it does.
   virtual std::string unsupportedReason(const ProcessorNeeds &needs) const = 0;

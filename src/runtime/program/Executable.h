@@ -31,17 +31,17 @@ public:
   std::vector<Tensor> run(std::span<const Tensor> inputs, ThreadPool &pool = ThreadPool::global(),
                           std::vector<double> *stepMicroseconds = nullptr) const;
 
-  /// The same, with results in `outputs` where those are tensors: of the types and shapes of the
-  /// program, in the caller's memory. Empty ones become fresh tensors. Throws Error if a tensor
-  /// does not fit.
+  /// Like `run`, but writes the results to those `outputs` that are tensors, which must have the
+  /// program's types and shapes. Empty ones become fresh tensors. Throws Error if a tensor does not
+  /// fit.
   void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                ThreadPool &pool = ThreadPool::global()) const;
 
-  /// The same for a program of a device, as part of the work of a stream (CUstream; null is the
-  /// default one): inputs and outputs belong to the stream's order, and the call does not wait for
-  /// them unless an output is on the host. Empty outputs become tensors on the device, freed in
-  /// that order, too, so that the stream must outlive them. With an allocator all memory comes from
-  /// there, and the stream may be one that is being recorded as a graph.
+  /// Like `runInto`, for a program of a device, as part of the work of a stream (CUstream; null is
+  /// the default one): inputs and outputs belong to the stream's order, and the call does not wait
+  /// for them unless an output is on the host. Empty outputs become tensors on the device, which
+  /// are freed in stream order, so that the stream must outlive them. With an allocator all memory
+  /// comes from it, and the stream may be one that is being captured.
   void enqueue(std::span<const Tensor> inputs, std::span<Tensor> outputs, void *stream,
                const CallAllocator *allocator = nullptr) const;
 
@@ -56,7 +56,8 @@ public:
   /// like run when the inputs fit no sizes at all.
   std::optional<std::vector<int64_t>> bind(std::span<const Tensor> inputs) const;
 
-  /// Where the temporaries lie; offsets are by buffer id, -1 for buffers that are no temporaries.
+  /// Where the temporaries are stored: offsets by buffer id, -1 for buffers that are not
+  /// temporaries.
   MemoryPlan memoryPlan(std::span<const int64_t> symbols) const;
 
   /// Memory of a call besides inputs, constants and workspaces: temporaries and outputs.

@@ -24,7 +24,7 @@ MovementReport movementOf(const Program &program) {
 
 Explanation explainProgram(const Program &program, const ProgramNotes &notes) {
   if (notes.steps.size() != program.steps.size())
-    throw InternalError("program '" + program.name + "' has notes on other steps");
+    throw InternalError("program '" + program.name + "' has remarks on other steps");
   Explanation result;
   result.name = program.name;
   for (const Symbol &symbol : program.symbols)

@@ -5,6 +5,7 @@
 
 namespace headrace {
 
+/// The report on one kernel of a program.
 struct KernelReport {
   std::string name;
   std::vector<std::string> operators;
@@ -34,6 +35,7 @@ struct MissedOptimization {
   std::optional<DimExpr> bytes; // that it would have saved
 };
 
+/// The compiler's report on a program; `headrace explain` and `Model.explain` show it.
 struct Explanation {
   std::string name;
   std::vector<std::string> symbols;

@@ -41,7 +41,7 @@ private:
 struct Scratch {
   std::vector<int64_t> symbols;
   std::vector<void *> buffers;  // by buffer id
-  std::vector<void *> operands; // of the step at hand
+  std::vector<void *> operands; // of the current step
   GrowingMemory arena, workspace;
   std::vector<AlignedMemory> apart; // instead of the arena where accesses are checked
   std::vector<Tensor> alignedInputs;

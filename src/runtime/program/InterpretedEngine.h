@@ -10,7 +10,7 @@ namespace headrace {
 class InterpretedKernel {
 public:
   virtual ~InterpretedKernel() = default;
-  /// Of the operands of its steps, the result last.
+  /// The bytes of the operands of its steps, the result last.
   virtual std::vector<DimExpr> operandBytes() const = 0;
   /// Throws Error, which names the step.
   virtual void run(const Step &step, std::span<void *const> operands,
@@ -19,6 +19,7 @@ public:
   virtual std::optional<SimulatedStep> simulated() const { return std::nullopt; }
 };
 
+/// An engine that interprets kernels in host memory, given a function that reads them.
 class InterpretedEngine final : public Engine {
 public:
   /// Throws Error, which names the kernel.

@@ -20,7 +20,7 @@ struct MemoryPlan {
   std::vector<int64_t> offsets; // one per buffer, 64-byte aligned
   int64_t totalBytes = 0;       // of all arenas
   int64_t unsharedBytes = 0;    // what separate buffers would take
-  /// By engine, for the plan of a program.
+  /// The bytes of each engine's arena, for the plan of a program.
   std::map<std::string, int64_t, std::less<>> arenas;
 
   int64_t arenaBytes(std::string_view engine) const {

@@ -13,7 +13,8 @@ OtherEngines::OtherEngines(Program &program, const ProgramCode &code) : program(
     bool isCallers =
         buffer.kind == BufferInfo::Kind::Input || buffer.kind == BufferInfo::Kind::Output;
     if (isCallers && buffer.engine != hostEngine)
-      failUnsound(program, "an input or output of several engines lies on '" + buffer.engine + "'");
+      failUnsound(program,
+                  "an input or output of several engines is stored on '" + buffer.engine + "'");
   }
   for (Known &other : known) {
     other.steps = other.engine.load(program, code);

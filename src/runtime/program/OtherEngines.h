@@ -6,6 +6,8 @@
 
 namespace headrace {
 
+/// The engines of one program other than the host, with its code and constants. Safe from any
+/// thread.
 class OtherEngines {
 public:
   /// State that one call needs to itself; handed on from call to call.

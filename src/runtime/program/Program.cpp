@@ -148,11 +148,11 @@ private:
       for (int id : step.operands)
         require(engineOf(id) == step.engine, name + " runs on '" + step.engine +
                                                  "' and uses buffer " + std::to_string(id) +
-                                                 ", which lies on '" + engineOf(id) + "'");
+                                                 ", which is stored on '" + engineOf(id) + "'");
       return;
     }
     require(step.operands.size() == 2 && step.parameters.size() == 1,
-            name + " is no transfer from one buffer to another");
+            name + " is not a transfer from one buffer to another");
     const std::string &from = engineOf(step.operands[0]), &to = engineOf(step.operands[1]);
     require(step.engine != hostEngine && ((from == hostEngine && to == step.engine) ||
                                           (from == step.engine && to == hostEngine)),

@@ -17,13 +17,14 @@ struct Symbol {
   int64_t max = INT64_MAX;
 };
 
+/// A declared input or output.
 struct TensorSpec {
   std::string name;
   DType dtype = DType::F32;
   std::vector<DimExpr> dims;
 };
 
-/// The engine of the process itself (Engine.h): kernels are its functions, memory is main memory.
+/// The engine of the process itself (Engine.h): kernels are its functions, memory is host memory.
 inline constexpr char hostEngine[] = "cpu";
 
 /// A piece of memory that steps read and write. Temporaries live from firstStep to lastStep.
@@ -74,12 +75,14 @@ struct Launch {
   std::vector<LaunchParameter> parameters;
 };
 
+/// What a kernel moves and computes, by the sizes of a call.
 struct KernelCost {
   DimExpr bytesRead, bytesWritten, operations, intermediateBytes;
   /// Further bytes that its operators would move, each in a kernel of its own.
   DimExpr bytesSaved;
 };
 
+/// A step of a program: runs a kernel or a library routine, or copies between memories.
 struct Step {
   enum class Kind {
     Kernel,
@@ -132,7 +135,7 @@ struct Program {
 /// - a launch has a block of a size that devices have, and takes operands that its step has.
 /// Conditions on the values of symbols are checked when they are bound (Binding.h).
 std::string programFault(const Program &program);
-/// The same for symbols, inputs and outputs alone.
+/// Like `programFault`, for symbols, inputs and outputs alone.
 std::string interfaceFault(const Program &program);
 
 /// The one engine that runs all steps; nothing if there are several. Without steps, the host's.

@@ -8,7 +8,7 @@ namespace headrace {
 namespace {
 
 std::string describe(MemorySpace place) {
-  return place.onHost() ? "main memory" : "device " + std::to_string(place.device);
+  return place.onHost() ? "host memory" : "device " + std::to_string(place.device);
 }
 
 } // namespace
@@ -64,7 +64,7 @@ void ProgramRunner::checkApart(std::span<const Tensor> inputs,
       continue;
     auto refuse = [&](const char *kind, const TensorSpec &other) {
       throw Error(ErrorKind::InvalidArgument, "output '" + program.outputs[i].name +
-                                                  "': expected memory of its own, got some of " +
+                                                  "': expected separate memory, got memory of " +
                                                   kind + " '" + other.name + "'");
     };
     for (size_t j = 0; j < inputs.size(); ++j)

@@ -12,9 +12,9 @@
 
 namespace headrace {
 
-/// The code of a program's kernels, as far as engines are there to run it.
+/// The code of a program's kernels, for the engines that this machine has.
 struct ProgramCode {
-  /// One per step, null for what is no kernel of the host; empty if none is.
+  /// One per step, null for a step that is not a kernel of the host; empty if there are none.
   std::vector<KernelFn> kernels;
   /// The code of the kernels of other engines.
   std::vector<DeviceImage> images;
@@ -25,7 +25,7 @@ struct ProgramCode {
 /// Any number of threads may call run and enqueue at once.
 class ProgramRunner {
 public:
-  /// Throws InternalError where the program is not sound.
+  /// Throws InternalError if the program is not sound.
   explicit ProgramRunner(Program program);
   virtual ~ProgramRunner() = default;
   ProgramRunner(const ProgramRunner &) = delete;
@@ -47,7 +47,7 @@ protected:
   void bindSymbols(std::span<const Tensor> inputs, std::vector<int64_t> &symbols) const;
   /// Throws Error if a tensor is on a device that the program does not run on.
   void checkPlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
-  /// Throws Error if their number, or the type or shape of one that is there, is another.
+  /// Throws Error if the number of outputs differs, or the type or shape of one that is given.
   void checkOutputs(std::span<const Shape> shapes, std::span<const Tensor> outputs) const;
   /// Throws Error if one that is there shares memory with an input or another output: kernels
   /// write results while they still read.

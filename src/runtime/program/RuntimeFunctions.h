@@ -5,6 +5,7 @@
 
 namespace headrace {
 
+/// A function that generated code calls, by its name in the code.
 struct RuntimeFunction {
   std::string_view name;
   void *address;

@@ -33,6 +33,7 @@ struct ValueCheck {
   }
 };
 
+/// An element that a check does not allow.
 struct Violation {
   int64_t position = 0; // in row-major order
   int64_t value = 0;
@@ -60,7 +61,7 @@ const char *checkSymbol(ValueCheck::Kind kind);
 std::vector<DimExpr> checkParameters(DType type, DimExpr low, DimExpr high,
                                      std::optional<int64_t> excepted,
                                      const std::vector<DimExpr> &dims);
-/// Throws InternalError where the step is no sound check.
+/// Throws InternalError if the step is not a sound check.
 CheckStep readCheckStep(const Step &step, std::span<const int64_t> parameters);
 
 /// The fault in such a step's parameters for an operand of that many bytes; empty for a sound step.

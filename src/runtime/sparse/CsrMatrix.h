@@ -81,7 +81,7 @@ public:
 
   Tensor toDense(ThreadPool &pool = ThreadPool::global()) const;
 
-  /// The same pattern with other values, as many as are stored.
+  /// A matrix of this pattern with other values, as many as are stored.
   CsrMatrix withValues(Tensor values) const;
 
   /// Without stored zeros; itself if there are none.

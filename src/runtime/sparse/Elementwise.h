@@ -9,7 +9,7 @@ namespace headrace::sparse {
 /// Functions f(x, y) with f(0, 0) = 0. Comparisons and logic give 0 or 1; NaN counts as true.
 enum class Binary { Add, Subtract, Multiply, Minimum, Maximum, NotEqual, Less, Greater, And, Or };
 
-/// Of equal sizes.
+/// Applies the function to the cells of two matrices of equal dimensions.
 CsrMatrix combine(Binary function, const CsrMatrix &a, const CsrMatrix &b,
                   ThreadPool &pool = ThreadPool::global());
 

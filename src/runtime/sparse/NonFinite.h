@@ -7,6 +7,7 @@
 /// factor is not finite, these functions add their part.
 namespace headrace::sparse {
 
+/// Whether no value is NaN or infinite.
 bool allFinite(std::span<const double> values);
 bool allFinite(const Tensor &dense);
 

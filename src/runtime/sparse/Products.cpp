@@ -30,7 +30,7 @@ double dot(std::span<const Column> columns, std::span<const double> values, cons
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/// The same for two dense rows; eight lanes become whole vectors.
+/// The dot product of two dense rows; eight lanes become whole vectors.
 double dot(const double *a, const double *b, int64_t count) {
   double sums[8] = {};
   int64_t i = 0;

@@ -8,14 +8,15 @@ namespace headrace::sparse {
 
 enum class Aggregate { Sum, SumOfSquares, Mean, Minimum, Maximum };
 
+/// Reduces all cells.
 double reduce(Aggregate aggregate, const CsrMatrix &matrix,
               ThreadPool &pool = ThreadPool::global());
 
-/// Of every row: rows x 1.
+/// Reduces every row; the result is rows x 1.
 Tensor reduceRows(Aggregate aggregate, const CsrMatrix &matrix,
                   ThreadPool &pool = ThreadPool::global());
 
-/// Of every column: 1 x cols.
+/// Reduces every column; the result is 1 x cols.
 Tensor reduceColumns(Aggregate aggregate, const CsrMatrix &matrix,
                      ThreadPool &pool = ThreadPool::global());
 

@@ -5,6 +5,7 @@
 /// Moving cells of sparse matrices about.
 namespace headrace::sparse {
 
+/// The transpose, with columns of each row in ascending order.
 CsrMatrix transpose(const CsrMatrix &matrix, ThreadPool &pool = ThreadPool::global());
 
 /// Half-open, 0-based.

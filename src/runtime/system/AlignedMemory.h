@@ -9,11 +9,13 @@ namespace headrace {
 /// Alignment for vector loads and cache lines; outputs, temporaries and workspaces start on it.
 inline constexpr size_t memoryAlignment = 64;
 
+/// The next multiple of the alignment.
 constexpr int64_t alignUp(int64_t bytes) {
   constexpr auto mask = static_cast<int64_t>(memoryAlignment) - 1;
   return (bytes + mask) & ~mask;
 }
 
+/// Frees or caches a block of allocateAligned.
 struct FreeMemory {
   size_t bytes = 0;
   void operator()(void *memory) const;

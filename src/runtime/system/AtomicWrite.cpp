@@ -35,7 +35,7 @@ fs::path finalPath(const fs::path &path) {
   }
   fs::file_status status = fs::status(target, error);
   if (fs::is_directory(status) || target.filename().empty())
-    throw Error(ErrorKind::Io, path.string() + ": expected the name of a file, got a folder");
+    throw Error(ErrorKind::Io, path.string() + ": expected the name of a file, got a directory");
   if (fs::exists(status) && !fs::is_regular_file(status))
     throw Error(ErrorKind::Io, path.string() + ": expected a regular file or a new name");
   return target;

@@ -115,7 +115,7 @@ std::string memoryText(size_t bytes) {
 }
 
 static std::string reasonOf(std::optional<size_t> available) {
-  return available ? memoryText(*available) + " are available" : "the system refuses";
+  return available ? memoryText(*available) + " are available" : "the system rejects it";
 }
 
 static std::string needOf(size_t bytes, const std::string &purpose, const std::string &reason) {

@@ -5,6 +5,7 @@
 
 namespace headrace {
 
+/// What kind of mistake an Error reports; Python has an exception class for each.
 enum class ErrorKind {
   InvalidFile,
   InvalidModel,
@@ -22,7 +23,7 @@ enum class ErrorKind {
 /// The kind as users and the Python face see it: "invalid file", "shape mismatch", ...
 const char *kindName(ErrorKind kind);
 
-/// The user's mistake: the message names the user's thing, what was expected and what was found.
+/// A user's mistake. The message names the user's thing: "expected X, got Y".
 class Error : public std::runtime_error {
 public:
   Error(ErrorKind kind, std::string message);
@@ -32,7 +33,7 @@ private:
   ErrorKind errorKind;
 };
 
-/// Our mistake: a broken invariant; the message asks for a report.
+/// A defect of Headrace: a broken invariant; the message asks for a report.
 class InternalError : public std::logic_error {
 public:
   explicit InternalError(const std::string &message);

@@ -33,10 +33,10 @@ private:
   State *outer;
 };
 
-/// Throws Interrupted where the work was asked to stop. Cheap: to be called wherever work can end,
+/// Throws Interrupted if the work was asked to stop. Cheap: to be called wherever work can end,
 /// between steps that take a fraction of a second.
 void pollInterruption();
-/// The same as an answer, where nothing may be thrown.
+/// Whether the work was asked to stop, for code that must not throw.
 bool isInterrupted();
 
 /// The source of interruptions of this thread, for threads that help it; null if it has none. It

@@ -18,16 +18,17 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// `what` is the text in messages.
+/// Parses JSON. Throws JsonFault, whose message calls the text `what`.
 inline Json parseJson(std::string_view text, const std::string &what) {
   if (isNestedBeyond(text, maxJsonNesting))
-    throw JsonFault(what + " is no JSON of at most " + std::to_string(maxJsonNesting) + " levels");
+    throw JsonFault(what + " is not JSON of at most " + std::to_string(maxJsonNesting) + " levels");
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
-    throw JsonFault(what + " is no JSON");
+    throw JsonFault(what + " is not JSON");
   return json;
 }
 
+/// The member of an object. Throws JsonFault if it is missing.
 inline const Json &member(const Json &object, const char *name) {
   auto found = object.is_object() ? object.find(name) : object.end();
   if (!object.is_object() || found == object.end())
@@ -35,6 +36,7 @@ inline const Json &member(const Json &object, const char *name) {
   return *found;
 }
 
+/// The member of an object, which must be an array. Throws JsonFault otherwise.
 inline const Json &list(const Json &object, const char *name) {
   const Json &value = member(object, name);
   if (!value.is_array())
@@ -42,6 +44,7 @@ inline const Json &list(const Json &object, const char *name) {
   return value;
 }
 
+/// The string; throws JsonFault for any other value.
 inline std::string text(const Json &value) {
   if (!value.is_string())
     throw JsonFault("expected a text, got " + std::string(value.type_name()));
@@ -50,6 +53,7 @@ inline std::string text(const Json &value) {
 
 inline std::string text(const Json &object, const char *name) { return text(member(object, name)); }
 
+/// The integer; throws JsonFault for any other value, or one outside [least, most].
 inline int64_t integerOf(const Json &value, int64_t least = INT64_MIN, int64_t most = INT64_MAX) {
   bool fits = value.is_number_integer() &&
               (!value.is_number_unsigned() || value.get<uint64_t>() <= uint64_t{INT64_MAX});
@@ -60,6 +64,7 @@ inline int64_t integerOf(const Json &value, int64_t least = INT64_MIN, int64_t m
   return value.get<int64_t>();
 }
 
+/// The member of an object, which must be an integer in [least, most]. Throws JsonFault otherwise.
 inline int64_t integer(const Json &object, const char *name, int64_t least = INT64_MIN,
                        int64_t most = INT64_MAX) {
   return integerOf(member(object, name), least, most);

@@ -6,12 +6,13 @@
 
 namespace headrace {
 
+/// Whether the text is valid UTF-8.
 bool isUtf8(std::string_view text);
 
 /// For a one-line message: control characters and bytes that are not UTF-8 as \xNN, long text cut.
 std::string escaped(std::string_view text);
 
-/// The same in single quotes.
+/// Like `escaped`, in single quotes.
 std::string inQuotes(std::string_view text);
 
 } // namespace headrace

@@ -115,7 +115,7 @@ public:
     return {};
   }
 
-  /// By its own thread, which has nothing left.
+  /// Called by the thread that owns the range, when the range is empty.
   void refill(Chunks chunks) { range.store(pack(chunks)); }
 
 private:
@@ -245,7 +245,7 @@ void ThreadPool::State::runLoop(int64_t count, int64_t chunkCount, const Body &l
   awaitWorkers();
 }
 
-/// Of the own share, then of the others; -1 when none is left.
+/// Takes a chunk from the worker's own share, then from others'; -1 if none is left.
 int64_t ThreadPool::State::takeChunk(int worker) {
   if (failed.load())
     return -1;

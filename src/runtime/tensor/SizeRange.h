@@ -23,7 +23,7 @@ struct SizeRange {
   friend bool operator==(const SizeRange &, const SizeRange &) = default;
 };
 
-/// By the names of sizes; any value where there is none.
+/// The ranges of named dimensions; a dimension without one may have any value.
 using SizeRanges = std::map<std::string, SizeRange>;
 
 } // namespace headrace

@@ -1,5 +1,5 @@
-// The floats of 8 and 4 bits: what their codes mean, and exact conversions from and to float.
-// F8E8M0 is none of the others' kind: a power of two, without sign, zero or fraction.
+// 8-bit and 4-bit floats: what their codes mean, and exact conversions from and to float.
+// F8E8M0 differs from the others: a power of two, without sign, zero or fraction.
 #pragma once
 
 #include "runtime/tensor/DType.h"
@@ -48,6 +48,7 @@ inline std::optional<SmallFloat> smallFloat(DType type) {
   }
 }
 
+/// The value of a code, exactly.
 inline float smallToFloat(const SmallFloat &format, uint8_t code) {
   uint8_t magnitude = code & static_cast<uint8_t>(format.sign - 1);
   bool isNegative = (code & format.sign) != 0;
@@ -60,7 +61,7 @@ inline float smallToFloat(const SmallFloat &format, uint8_t code) {
   return isNegative ? -value : value;
 }
 
-/// To nearest even; `saturate`: what is too large becomes the largest number.
+/// Rounds to nearest even; `saturate`: values that are too large become the largest one.
 inline uint8_t floatToSmall(const SmallFloat &format, float value, bool saturate) {
   auto bits = std::bit_cast<uint32_t>(value);
   uint32_t magnitude = bits & 0x7fffffffu;
@@ -87,12 +88,13 @@ inline uint8_t floatToSmall(const SmallFloat &format, float value, bool saturate
 /// F8E8M0: 2^(code - 127), or NaN.
 inline constexpr uint8_t kPowerNan = 0xff;
 
+/// The value of an F8E8M0 code.
 inline float powerToFloat(uint8_t code) {
   return code == kPowerNan ? NAN : std::ldexp(1.0f, code - 127);
 }
 
-/// The power of two at or above the magnitude; `saturate`: the largest where there is none, else
-/// NaN, which infinity is in any case.
+/// The smallest power of two that is at least the magnitude. If there is none: the largest if
+/// `saturate`, else NaN. Infinity becomes NaN.
 inline uint8_t floatToPower(float value, bool saturate) {
   uint32_t magnitude = std::bit_cast<uint32_t>(value) & 0x7fffffffu;
   if (magnitude >= 0x7f800000u)

@@ -60,16 +60,16 @@ public:
     return static_cast<const T *>(memory);
   }
 
-  /// The same memory under another shape of as many elements.
+  /// A view of this memory under another shape with as many elements.
   Tensor reshaped(Shape shape) const;
 
-  /// The same memory as elements of another type of the same size.
+  /// A view of this memory as elements of another type of equal size.
   Tensor viewedAs(DType type) const;
 
-  /// The same values in another type: to nearest even between floats, where what is too large
-  /// becomes infinite, or NaN in types without infinity (F4E2M1, which has neither: the largest);
-  /// from float to integer toward zero, clamped to the range, NaN to 0 (of I4 and U4 the low bits
-  /// of an I32); between integers modulo 2^n; to bool `!= 0`.
+  /// The values converted to another type. Between floats, rounds to nearest even; values that are
+  /// too large become infinite, or NaN in types without infinity (the largest value in F4E2M1,
+  /// which has neither). From float to integer, rounds toward zero and clamps to the range, NaN to
+  /// 0 (I4 and U4 take the low bits of an I32). Between integers, modulo 2^n. To bool, `!= 0`.
   Tensor converted(DType type) const;
 
 private:

@@ -10,7 +10,7 @@
 
 namespace headrace::vta {
 
-/// The number of an instruction among those of its module, from 1 on; 0 is none.
+/// The number of an instruction among those of its module, from 1 on; 0 means no instruction.
 using Epoch = uint32_t;
 
 /// The happens-before relation, as vector clocks: for each module, the last instruction of every
@@ -69,7 +69,8 @@ public:
 
   bool wasWritten(size_t element) const { return written[element] != 0; }
 
-  /// Of `module` while it runs its present instruction.
+  /// Records that `module` reads the element in its present instruction; returns a conflict, if
+  /// any.
   std::optional<Conflict> read(Module module, size_t element, const HappensBefore &order) {
     if (module == writer) // its own instructions are in order
       return {};

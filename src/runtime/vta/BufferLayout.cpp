@@ -59,7 +59,8 @@ int64_t paddedElements(const Layout &layout, const Shape &shape) {
 
 namespace {
 
-/// Calls visit(position in memory, index in the row-major tensor or -1 where it stands over).
+/// Calls visit(position in memory, index in the row-major tensor) for each position; the index is
+/// -1 for a position of padding.
 template <class Visit> void forEachElement(const Layout &layout, const Shape &shape, Visit visit) {
   std::vector<int64_t> extents = extentsOf(layout, shape), steps(layout.size(), 0);
   std::vector<int64_t> index(shape.size());

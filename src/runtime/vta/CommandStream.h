@@ -20,6 +20,8 @@ struct Padding {
   int64_t top = 0, bottom = 0, left = 0, right = 0;
 };
 
+/// Writes a program: DRAM buffers, transfers, micro-ops, dependences. Throws Error if one does not
+/// fit the configuration.
 class CommandStream {
 public:
   explicit CommandStream(const Configuration &configuration);
@@ -36,7 +38,7 @@ public:
   void store(const Slice &to, int64_t sram);
   /// Loads the micro-ops where they are not in their buffer, and runs them.
   void run(const MicroCode &code);
-  /// The same with loops that are known: what `code` says is done for the micro-ops of the sweep.
+  /// Runs the micro-ops of a sweep, whose loops are known, as `code` says.
   void run(const MicroCode &code, const Sweep &sweep);
 
   /// A dependence: all that `to` does from here on waits for all that `from` has done up to here. A

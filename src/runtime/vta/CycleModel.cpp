@@ -98,7 +98,7 @@ private:
     return instruction.op() == Opcode::Load && transferredBytes(instruction, configuration) > 0;
   }
 
-  // When the tokens are there; nothing if one is missing.
+  // The time at which the tokens are available; nothing if one is missing.
   std::optional<int64_t> startOf(const Lane &lane) const {
     int64_t start = lane.free;
     for (Queue queue : instructions[lane.pending.front()].pops()) {

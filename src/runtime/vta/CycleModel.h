@@ -48,6 +48,7 @@ struct Timing {
   std::optional<Fault> fault;
 };
 
+/// The timing of instructions without running them.
 Timing timingOf(std::span<const Instruction> instructions, const Configuration &configuration,
                 const CycleConstants &constants, size_t first = 0);
 

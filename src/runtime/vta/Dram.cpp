@@ -36,7 +36,7 @@ void Dram::check(uint64_t offset, uint64_t count, bool writes, size_t instructio
   std::string range = "bytes " + std::to_string(offset) + " to " + std::to_string(offset + count);
   if (!inside)
     throw Fault(FaultKind::OutOfBounds, instruction,
-                what + " uses " + range + " of DRAM, where no buffer is");
+                what + " uses " + range + " of DRAM outside of every buffer");
   const Region &region = *std::prev(after);
   if (offset + count > region.offset + region.bytes)
     throw Fault(FaultKind::OutOfBounds, instruction,

@@ -8,6 +8,7 @@
 
 namespace headrace::vta {
 
+/// What a program did that the accelerator does not allow.
 enum class FaultKind {
   IllegalInstruction, ///< bits that mean nothing
   Finish,             ///< no FINISH, something after it, or a store that it does not wait for
@@ -23,6 +24,7 @@ enum class FaultKind {
 /// "illegal instruction", "deadlock", ...
 std::string_view nameOf(FaultKind kind);
 
+/// A fault that the simulator found in a program.
 class Fault : public std::runtime_error {
 public:
   /// The message begins with the kind and names the instruction.

@@ -1,4 +1,4 @@
-// Instructions of 128 bits and micro-ops of 32: their fields, as the configuration places them.
+// 128-bit instructions and 32-bit micro-ops: their fields, as the configuration places them.
 #pragma once
 
 #include "runtime/vta/Configuration.h"
@@ -38,6 +38,7 @@ private:
   size_t count = 0;
 };
 
+/// The names that listings and reports show.
 std::string_view nameOf(Opcode opcode);
 std::string_view nameOf(AluOp op);
 std::string_view nameOf(Module module);
@@ -76,11 +77,13 @@ struct Instruction {
 /// "LOAD INP", "GEMM", "ALU MAX".
 std::string titleOf(const Instruction &instruction);
 
+/// The elements that one operation of GEMM or ALU uses.
 struct MicroOp {
   uint32_t dst = 0, src = 0, wgt = 0;
   bool operator==(const MicroOp &) const = default;
 };
 
+/// A field of an instruction word.
 struct Field {
   std::string_view name;
   int64_t Instruction::*member;

@@ -36,7 +36,7 @@ public:
     auto first = std::ranges::find_if(steps, isOwn);
     if (first == steps.end())
       throw Error(ErrorKind::InvalidArgument,
-                  given.name + ": expected a step that the accelerator runs, found none");
+                  given.name + ": expected a step that the accelerator runs, got none");
     auto last = std::find_if(steps.rbegin(), steps.rend(), isOwn);
     steps = {first, last.base()};
     for (const headrace::Step *step : steps)

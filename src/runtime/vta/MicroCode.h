@@ -31,6 +31,7 @@ struct Sweep {
   MicroOp factorOut, factorIn;
 };
 
+/// The limits of one instruction.
 struct SweepLimits {
   size_t body;        ///< micro-ops that the buffer holds
   int64_t iterations; ///< of one loop
@@ -40,7 +41,7 @@ struct SweepLimits {
 /// loops do not make small enough for the buffer is cut into several.
 std::vector<Sweep> compress(std::span<const MicroOp> ops, const SweepLimits &limits);
 
-/// The same without a search for loops.
+/// Splits the micro-ops like `compress`, but without a search for loops.
 std::vector<Sweep> chop(std::span<const MicroOp> ops, const SweepLimits &limits);
 
 } // namespace headrace::vta

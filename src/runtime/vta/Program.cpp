@@ -180,7 +180,8 @@ void writeProgram(const Program &program, const fs::path &folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
-    throw Error(ErrorKind::Io, folder.string() + ": cannot make the folder: " + error.message());
+    throw Error(ErrorKind::Io,
+                folder.string() + ": cannot create the directory: " + error.message());
   auto write = [&](const char *name, auto elements) {
     writeFileAtomically(folder / name, {std::as_bytes(std::span(elements))});
   };

@@ -30,10 +30,11 @@ struct Step {
   std::string host;
 };
 
+/// A program of the accelerator: instructions, micro-ops and DRAM, and its steps.
 struct Program {
   Configuration configuration;
   std::vector<Word> instructions;
-  /// As they lie in DRAM from microOpOffset on.
+  /// The micro-ops as stored in DRAM from microOpOffset on.
   std::vector<uint32_t> microOps;
   uint64_t microOpOffset = 0;
   /// All of it, before the first step.
@@ -48,7 +49,7 @@ struct Program {
 };
 
 /// The five files insn.bin, uop.bin, dram.bin, buffers.json and config.json; docs/vta.md describes
-/// them. The folder is made where it is not there.
+/// them. Creates the directory if it does not exist.
 void writeProgram(const Program &program, const std::filesystem::path &folder);
 /// Throws Error if a file is missing, damaged or does not fit the others.
 Program readProgram(const std::filesystem::path &folder);

@@ -7,9 +7,10 @@
 
 namespace headrace::vta {
 
+/// The metadata as JSON.
 Json describe(const Program &program);
-/// Adds buffers and runs to a program that has its instructions and micro-ops, and a DRAM of so
-/// many bytes or none yet. Throws JsonFault where anything does not fit the rest.
+/// Adds buffers and runs to a program that has its instructions and micro-ops, and a DRAM of
+/// `dramBytes` bytes or none yet. Throws JsonFault if anything does not fit the rest.
 void readDescription(Program &program, const Json &json, int64_t dramBytes);
 
 } // namespace headrace::vta

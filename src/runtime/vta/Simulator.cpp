@@ -136,7 +136,7 @@ void checkSteps(const Program &program) {
   for (const Step &step : program.steps)
     if (step.onHost)
       throw Error(ErrorKind::Unsupported,
-                  "expected a program of the accelerator alone, found the step " +
+                  "expected a program of the accelerator alone, got the step " +
                       inQuotes(step.host) + " of the host");
 }
 

@@ -6,6 +6,7 @@
 
 namespace headrace::vta {
 
+/// Options of a simulation.
 struct SimulatorOptions {
   /// Shuffles the order in which modules that could go on do so. Nothing that a program computes or
   /// takes depends on it: where it could, two instructions race, and that is a fault.
@@ -23,6 +24,7 @@ struct Work {
   int64_t bytesWritten() const { return bytes[static_cast<size_t>(Memory::Out)]; }
 };
 
+/// The result of a simulation.
 struct Simulation {
   std::vector<Instruction> instructions; ///< of the program, decoded
   std::vector<Span> spans;               ///< in cycles of the program

@@ -8,6 +8,7 @@ namespace headrace::vta {
 /// The clock that its times are told for; the published boards have 100 MHz.
 inline constexpr double megahertz = 100;
 
+/// The engine "vta".
 const Engine &vtaEngine();
 
 } // namespace headrace::vta

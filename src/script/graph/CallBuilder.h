@@ -20,7 +20,7 @@ private:
   using Rule = int (CallBuilder::*)();
   static const std::unordered_map<std::string_view, Rule> &rules();
 
-  /// The operand of a parameter; -1 where it was not given.
+  /// The operand of a parameter; -1 if it was not given.
   int argument(std::string_view name) const;
   bool given(std::string_view name) const { return argument(name) >= 0; }
   /// The whole call as a host function whose result has these properties: the one of its own name,

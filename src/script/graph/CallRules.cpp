@@ -102,7 +102,7 @@ int CallBuilder::bindColumns() {
   int text = all[0];
   for (size_t i = 1; i < all.size(); ++i) {
     if (!write.at(all[i]).known.type.isString())
-      write.fail(call->builtin->name + " of a string expects strings, found " +
+      write.fail(call->builtin->name + " of a string expects strings, got " +
                      toText(write.at(all[i]).known.type),
                  ErrorKind::TypeMismatch);
     for (int part : {write.literal(std::string("\n")), all[i]})

@@ -12,16 +12,16 @@ namespace headrace::script {
 /// Facts known of a value before it is computed.
 struct Known {
   Type type;
-  /// Of matrices.
+  /// The dimensions of a matrix.
   Size rows, cols;
-  /// Kept as CSR, with so many cells stored.
+  /// Stored as CSR, with `nonzeros` stored cells.
   bool sparse = false;
   Size nonzeros;
   /// Dense or sparse, depending on the values.
   bool formatOpen = false;
   /// The share of cells that are not 0, where it can be told; an estimate.
   std::optional<double> density;
-  /// Of a scalar that is a whole number, where that much is known.
+  /// The value of an integer scalar, if it is known.
   Size value;
 
   bool sizesKnown() const { return rows.known() && cols.known(); }

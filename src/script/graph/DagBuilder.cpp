@@ -108,7 +108,7 @@ int Builder::build(const Expr &expr) {
   throw InternalError("an expression that analysis should have resolved");
 }
 
-/// The positions as operands: first and last row, first and last column; -1 where all are meant.
+/// The positions as operands: first and last row, first and last column; -1 for all.
 std::vector<int> Builder::ranges(const IndexRanges &ranges) {
   std::vector<int> result;
   for (const IndexRange *range : {&ranges.rows, &ranges.columns}) {

@@ -87,7 +87,7 @@ static Size valueOf(CellFunction function, const Size &a, const Size &b) {
   }
 }
 
-/// A matrix of one value beside another of its size is as good as the value.
+/// Replaces a matrix filled with one value by the value, if another operand has its dimensions.
 void GraphWriter::dropFills(std::vector<int> &operands) const {
   for (int &operand : operands) {
     if (at(operand).op != Op::Fill)
@@ -116,10 +116,10 @@ int GraphWriter::cell(CellFunction function, std::vector<int> operands) {
       bool compares = (function >= CellFunction::Less && function <= CellFunction::NotEqual) ||
                       function == CellFunction::IfElse;
       if (!compares)
-        fail("'" + std::string(describe(function).name) + "' expects numbers, found a string",
+        fail("'" + std::string(describe(function).name) + "' expects numbers, got a string",
              ErrorKind::TypeMismatch);
     } else if (!type.isMatrix() && !type.isScalar() && type.data != DataType::Unknown) {
-      fail("'" + std::string(describe(function).name) + "' expects numbers and matrices, found " +
+      fail("'" + std::string(describe(function).name) + "' expects numbers and matrices, got " +
                toText(type),
            ErrorKind::TypeMismatch);
     }

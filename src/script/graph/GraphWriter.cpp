@@ -92,7 +92,7 @@ bool GraphWriter::fits(const Size &a, const Size &b, bool &irregular) const {
 void GraphWriter::expectMatrix(int x, const char *what) {
   const Known &known = at(x).known;
   if (inRun() && !known.type.isMatrix() && known.type.data != DataType::Unknown)
-    fail(std::string(what) + " expects a matrix, found " + toText(known.type),
+    fail(std::string(what) + " expects a matrix, got " + toText(known.type),
          ErrorKind::TypeMismatch);
 }
 
@@ -207,7 +207,7 @@ int GraphWriter::toScalar(int x) {
     return function("as.scalar", {x}, {});
   Node node{Op::ToScalar, {x}};
   if (!fits(known.rows, Size(1), node.irregular) || !fits(known.cols, Size(1), node.irregular))
-    fail("as.scalar expects a 1 x 1 matrix, found " + sizesText(known));
+    fail("as.scalar expects a 1 x 1 matrix, got " + sizesText(known));
   node.known.type = Type::scalar(ValueType::Double);
   return add(std::move(node));
 }
@@ -243,7 +243,7 @@ Size GraphWriter::sizeOf(int node) {
   if (scalar.known.value.known() || !inRun())
     return scalar.known.value;
   if (scalar.known.type.isString() || scalar.known.type.isMatrix())
-    fail("expected a size, found " + toText(scalar.known.type), ErrorKind::TypeMismatch);
+    fail("expected a size, got " + toText(scalar.known.type), ErrorKind::TypeMismatch);
   if (scalar.op == Op::Input)
     dag.wantedSizes.insert(scalar.name);
   else if (mayCut)

@@ -4,9 +4,9 @@
 
 namespace headrace::script {
 
-/// A size of a script's matrix as far as it is known: not at all, or as a DimExpr. Known is what is
-/// linear in the symbols and not too large for a matrix. Of anything else, such as the product of
-/// two symbols, the value is taken: a block whose sizes depend on it is planned when it is there.
+/// A dimension of a script's matrix, if it is known, as a DimExpr. Expressions that are linear in
+/// the symbols and not too large for a matrix are known. Anything else, such as the product of two
+/// symbols, is not: a block whose sizes depend on it is planned when its value is computed.
 class Size {
 public:
   /// Not known.

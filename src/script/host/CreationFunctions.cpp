@@ -59,12 +59,12 @@ Value randomSparse(int64_t rows, int64_t cols, const Distribution &distribution,
   return inPreferredFormat(CsrMatrix::fromCells(rows, cols, rowOf, colOf, values));
 }
 
-/// Of a matrix of which a share is stored: it may have more cells than memory, but not more of them
-/// stored, and rows and columns are numbered with 31 bits.
+/// Checks the size of a matrix of which a share of the cells is stored: it may have more cells than
+/// fit into memory, but the stored ones must fit, and row and column numbers have 31 bits.
 void checkSparseSize(const HostCall &call, double rows, double cols, double share) {
   constexpr double most = 0x1p31;
   if (share < 1 && (rows > most || cols > most))
-    call.fail("expected at most 2^31 rows and columns, found " + sizesText(rows, cols));
+    call.fail("expected at most 2^31 rows and columns, got " + sizesText(rows, cols));
   bool sparse = share < 1 && cols >= 0;
   call.checkSize(rows, sparse ? std::max(1.0, std::ceil(cols * share)) : cols);
 }
@@ -74,11 +74,11 @@ Value rand(HostCall &call) {
   int64_t rows = call.size(0, 1), cols = call.size(1, 1);
   std::string pdf = call.text(4, "uniform");
   if (pdf != "uniform" && pdf != "normal")
-    call.fail("expected the pdf \"uniform\" or \"normal\", found \"" + pdf + "\"");
+    call.fail("expected the pdf \"uniform\" or \"normal\", got \"" + pdf + "\"");
   Distribution distribution{call.number(2, 0), call.number(3, 1), pdf == "normal"};
   double share = call.number(5, 1);
   if (!(share >= 0 && share <= 1))
-    call.fail("expected a sparsity between 0 and 1, found " + numberText(share));
+    call.fail("expected a sparsity between 0 and 1, got " + numberText(share));
   checkSparseSize(call, static_cast<double>(rows), static_cast<double>(cols), share);
   int64_t given = call.whole(6, -1);
   auto seed = static_cast<uint64_t>(given == -1 ? -call.context.nextSeed++ : given);
@@ -103,8 +103,8 @@ Value seq(HostCall &call) {
   double step = call.number(2, from <= to ? 1 : -1);
   bool finite = std::isfinite(from) && std::isfinite(to) && std::isfinite(step);
   if (!finite || step == 0 || (from < to && step < 0) || (from > to && step > 0))
-    call.fail("expected a step from " + numberText(from) + " towards " + numberText(to) +
-              ", found " + numberText(step));
+    call.fail("expected a step from " + numberText(from) + " towards " + numberText(to) + ", got " +
+              numberText(step));
   double steps = std::floor(to / step - from / step);
   // Rounding may hide that one more step stays within the end.
   double next = from + (steps + 1) * step;
@@ -123,11 +123,11 @@ Value sample(HostCall &call) {
   bool replace = call.truth(2, false);
   constexpr int64_t most = int64_t(1) << 31;
   if (range < 1 || range > most)
-    call.fail("expected a range of 1 to " + std::to_string(most) + " numbers, found " +
+    call.fail("expected a range of 1 to " + std::to_string(most) + " numbers, got " +
               std::to_string(range));
   if (size < 1 || (!replace && size > range))
     call.fail("expected " + std::string(replace ? "1 or more" : "1 to " + std::to_string(range)) +
-              " numbers to draw, found " + std::to_string(size));
+              " numbers to draw, got " + std::to_string(size));
   call.checkSize(static_cast<double>(size), 1);
   int64_t given = call.whole(3, -1);
   Random random(static_cast<uint64_t>(given == -1 ? -call.context.nextSeed++ : given), 0);
@@ -146,7 +146,7 @@ Value sample(HostCall &call) {
 }
 
 /// table(a, b), with weights, sizes, or both after them: how often each pair of numbers occurs.
-/// NaN is no number.
+/// NaN does not count as a number.
 Value table(HostCall &call) {
   Tensor a = call.dense(0);
   Tensor b =
@@ -161,7 +161,7 @@ Value table(HostCall &call) {
     sizes = 3;
   }
   if (a.elements() != b.elements() || (weights && weights.elements() != a.elements()))
-    call.fail("expected columns of equal length, found " + std::to_string(a.elements()) + " and " +
+    call.fail("expected columns of equal length, got " + std::to_string(a.elements()) + " and " +
                   std::to_string(b.elements()),
               ErrorKind::ShapeMismatch);
   int64_t rows = call.size(sizes, -1), cols = call.size(sizes + 1, -1), maxRow = 0, maxCol = 0;
@@ -174,8 +174,8 @@ Value table(HostCall &call) {
     if (std::isnan(row) || std::isnan(col))
       continue;
     if (!(row >= 1 && col >= 1 && row < 0x1p31 && col < 0x1p31))
-      call.fail("expected numbers from 1 to 2^31, found " + numberText(a.as<double>()[i]) +
-                " and " + numberText(b.as<double>()[i]));
+      call.fail("expected numbers from 1 to 2^31, got " + numberText(a.as<double>()[i]) + " and " +
+                numberText(b.as<double>()[i]));
     // Cells outside the given sizes are left out.
     if ((rows >= 0 && row > static_cast<double>(rows)) ||
         (cols >= 0 && col > static_cast<double>(cols)))
@@ -196,7 +196,7 @@ Value outer(HostCall &call) {
   std::string op = call.arguments[2].text("outer");
   const Matrix &a = call.matrix(0), &b = call.matrix(1);
   if (colsOf(a) != 1 || rowsOf(b) != 1)
-    call.fail("expected a column and a row, found " + describe(call.arguments[0]) + " and " +
+    call.fail("expected a column and a row, got " + describe(call.arguments[0]) + " and " +
                   describe(call.arguments[1]),
               ErrorKind::ShapeMismatch);
   for (CellFunction function :

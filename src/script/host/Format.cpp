@@ -128,7 +128,7 @@ std::string signOf(const Mark &mark, bool negative) {
 
 [[noreturn]] void failKind(const Mark &mark, const char *expected, const Value &found) {
   throw Error(ErrorKind::TypeMismatch,
-              std::string("%") + mark.kind + " expects " + expected + ", found " + describe(found));
+              std::string("%") + mark.kind + " expects " + expected + ", got " + describe(found));
 }
 
 std::string wholeText(const Mark &mark, const Value &value) {

@@ -69,7 +69,7 @@ static int64_t applyWhole(CellFunction function, int64_t a, int64_t b) {
   case NotEqual:
     return a != b;
   default:
-    throw InternalError("'" + std::string(nameOf(function)) + "' of whole numbers is not whole");
+    throw InternalError("'" + std::string(nameOf(function)) + "' of integers is not an integer");
   }
   if (overflow)
     failOverflow(function, a, b);

@@ -132,7 +132,7 @@ static Value evaluateOperation(const Node &node, std::span<const int64_t> symbol
                                std::vector<Value> &operands, HostContext &context) {
   switch (node.op) {
   case Op::Input:
-    throw InternalError("a variable is no operation");
+    throw InternalError("a variable is not an operation");
   case Op::Literal:
     return Value::of(node.literal);
   case Op::SizeValue:

@@ -43,7 +43,7 @@ Matrix product(const Matrix &left, bool transposeLeft, const Matrix &right, bool
   int64_t innerRight = transposeRight ? colsOf(right) : rowsOf(right);
   if (inner != innerRight)
     throw Error(ErrorKind::ShapeMismatch, "'%*%': expected as many columns on the left as rows on "
-                                          "the right, found " +
+                                          "the right, got " +
                                               std::to_string(inner) + " and " +
                                               std::to_string(innerRight));
   auto *sparseLeft = std::get_if<CsrMatrix>(&left);

@@ -12,7 +12,7 @@ namespace {
 Tensor squareOperand(const HostCall &call) {
   Tensor a = call.dense(0);
   if (a.shape()[0] != a.shape()[1])
-    call.fail("expected a square matrix, found " + std::to_string(a.shape()[0]) + " x " +
+    call.fail("expected a square matrix, got " + std::to_string(a.shape()[0]) + " x " +
                   std::to_string(a.shape()[1]),
               ErrorKind::ShapeMismatch);
   return a;
@@ -27,8 +27,8 @@ Value orSingular(const HostCall &call, const std::optional<Tensor> &result) {
 Value solve(HostCall &call) {
   Tensor a = squareOperand(call), b = call.dense(1);
   if (a.shape()[0] != b.shape()[0])
-    call.fail("expected as many rows on both sides, found " + std::to_string(a.shape()[0]) +
-                  " and " + std::to_string(b.shape()[0]),
+    call.fail("expected as many rows on both sides, got " + std::to_string(a.shape()[0]) + " and " +
+                  std::to_string(b.shape()[0]),
               ErrorKind::ShapeMismatch);
   return orSingular(call, solveSystem(a, b, ThreadPool::global()));
 }
@@ -62,10 +62,10 @@ void expectFinite(const HostCall &call, const Tensor &a) {
   const double *found =
       std::find_if(cells, cells + a.elements(), [](double cell) { return !std::isfinite(cell); });
   if (found != cells + a.elements())
-    call.fail("expected finite numbers, found " + numberText(*found));
+    call.fail("expected finite numbers, got " + numberText(*found));
 }
 
-/// As far as sums in another order may have left it.
+/// Fails unless the matrix is symmetric up to rounding.
 void expectSymmetric(const HostCall &call, const Tensor &a) {
   int64_t n = a.shape()[0];
   const double *cells = a.as<double>();
@@ -75,10 +75,10 @@ void expectSymmetric(const HostCall &call, const Tensor &a) {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < i; ++j)
       if (std::fabs(cells[i * n + j] - cells[j * n + i]) > 1e-9 * largest)
-        call.fail("expected a symmetric matrix, found " + numberText(cells[i * n + j]) +
-                  " in row " + std::to_string(i + 1) + ", column " + std::to_string(j + 1) +
-                  " and " + numberText(cells[j * n + i]) + " in row " + std::to_string(j + 1) +
-                  ", column " + std::to_string(i + 1));
+        call.fail("expected a symmetric matrix, got " + numberText(cells[i * n + j]) + " in row " +
+                  std::to_string(i + 1) + ", column " + std::to_string(j + 1) + " and " +
+                  numberText(cells[j * n + i]) + " in row " + std::to_string(j + 1) + ", column " +
+                  std::to_string(i + 1));
 }
 
 Value eigen(HostCall &call) {

@@ -74,7 +74,7 @@ Value assign(HostCall &call) {
   size_t given = several ? (*several)->entries.size() : 1;
   if (given != end - begin)
     throw Error(ErrorKind::ShapeMismatch, "expected " + std::to_string(end - begin) +
-                                              " entries for the index on the left, found " +
+                                              " entries for the index on the left, got " +
                                               describe(call.arguments[1]));
   for (size_t i = begin; i < end; ++i)
     entries[i].second = several ? (*several)->entries[i - begin].second : call.arguments[1];
@@ -109,7 +109,7 @@ Value remove(HostCall &call) {
 Value asList(HostCall &call) {
   const Entries &entries = entriesOf(call, 0, "as.list");
   if (entries.size() != 1 || !entries[0].second.as<std::shared_ptr<const List>>())
-    call.fail("expected a list of one list, found " + describe(call.arguments[0]));
+    call.fail("expected a list of one list, got " + describe(call.arguments[0]));
   return entries[0].second;
 }
 
@@ -126,7 +126,7 @@ Value bind(HostCall &call) {
   for (const auto &[name, part] : parts)
     matrices.emplace_back(part.expectMatrix(call.name()));
   if (matrices.empty())
-    call.fail("expected at least one matrix, found " + describe(call.arguments[0]));
+    call.fail("expected at least one matrix, got " + describe(call.arguments[0]));
   return bound(call.node.name == "cbind", matrices, call.name());
 }
 

@@ -8,7 +8,7 @@ namespace headrace::script {
 
 /// How toString shows a matrix.
 struct MatrixTextOptions {
-  int64_t rows = 100, cols = 100; ///< at most so many
+  int64_t rows = 100, cols = 100; ///< at most this many
   int decimals = 3;
   bool cells = false; ///< "row column value" for each cell that is not 0
   std::string separator = " ", lineSeparator = "\n";

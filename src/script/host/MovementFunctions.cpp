@@ -98,7 +98,7 @@ Value assignIndex(HostCall &call) {
       (rowsOf(*matrix) != rows.size() || colsOf(*matrix) != cols.size()))
     throw Error(ErrorKind::ShapeMismatch,
                 "expected " + std::to_string(rows.size()) + " x " + std::to_string(cols.size()) +
-                    " cells for the index on the left, found " + describe(call.arguments[1]));
+                    " cells for the index on the left, got " + describe(call.arguments[1]));
   Tensor part =
       matrix ? denseOf(*matrix) : filled(call.arguments[1].number("an index on the left"), 1, 1);
   if (const CsrMatrix *sparse = call.arguments[0].sparse())
@@ -175,8 +175,8 @@ Value reshape(HostCall &call) {
   else if (cols < 0)
     cols = rows == 0 ? 0 : cells / rows;
   if (rows < 0 || cols < 0 || rows * cols != cells)
-    call.fail("expected " + std::to_string(cells) + " cells, found " + std::to_string(rows) +
-                  " x " + std::to_string(cols),
+    call.fail("expected " + std::to_string(cells) + " cells, got " + std::to_string(rows) + " x " +
+                  std::to_string(cols),
               ErrorKind::ShapeMismatch);
   auto reshapedTo = [](const Matrix &matrix, int64_t toRows, int64_t toCols) -> Matrix {
     if (auto *sparse = std::get_if<CsrMatrix>(&matrix))
@@ -200,7 +200,7 @@ Value diag(HostCall &call) {
         CsrMatrix::fromCells(rows, rows, at, at, {column.as<double>(), static_cast<size_t>(rows)}));
   }
   if (rows != cols)
-    call.fail("expected a column or a square matrix, found " + describe(call.arguments[0]),
+    call.fail("expected a column or a square matrix, got " + describe(call.arguments[0]),
               ErrorKind::ShapeMismatch);
   Tensor result = newMatrix(rows, 1);
   for (int64_t i = 0; i < rows; ++i)
@@ -287,13 +287,13 @@ bool hasNonzero(const Matrix &matrix, int64_t row) {
 Value removeEmpty(HostCall &call) {
   std::string margin = call.text(1, "rows");
   if (margin != "rows" && margin != "cols")
-    call.fail("expected the margin \"rows\" or \"cols\", found \"" + margin + "\"");
+    call.fail("expected the margin \"rows\" or \"cols\", got \"" + margin + "\"");
   bool byColumns = margin == "cols";
   Matrix x = byColumns ? transposed(call.matrix(0)) : call.matrix(0);
   Tensor select = call.given(2) ? call.dense(2) : Tensor();
   if (select && select.elements() != rowsOf(x))
     call.fail("expected one cell of 'select' per " + std::string(byColumns ? "column" : "row") +
-                  ", found " + std::to_string(select.elements()) + " for " +
+                  ", got " + std::to_string(select.elements()) + " for " +
                   std::to_string(rowsOf(x)),
               ErrorKind::ShapeMismatch);
   std::vector<int64_t> rows;

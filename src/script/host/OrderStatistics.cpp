@@ -19,14 +19,13 @@ public:
     Tensor x = column(call, call.arguments[0]);
     Tensor counts = weights ? column(call, *weights) : Tensor();
     if (counts && counts.elements() != x.elements())
-      call.fail("expected one weight per number, found " + std::to_string(counts.elements()) +
+      call.fail("expected one weight per number, got " + std::to_string(counts.elements()) +
                     " for " + std::to_string(x.elements()),
                 ErrorKind::ShapeMismatch);
     for (int64_t i = 0; i < x.elements(); ++i) {
       double weight = counts ? counts.as<double>()[i] : 1;
       if (!(weight >= 0 && weight == std::floor(weight)))
-        call.fail("expected weights that are whole numbers of 0 or more, found " +
-                  numberText(weight));
+        call.fail("expected weights that are integers of 0 or more, got " + numberText(weight));
       if (weight > 0)
         numbers.push_back({x.as<double>()[i], weight});
       nonzeros += x.as<double>()[i] != 0;
@@ -45,7 +44,7 @@ public:
   /// only up to as many weights as there are numbers other than 0.
   double at(const HostCall &call, double share, bool between) const {
     if (!(share >= 0 && share <= 1))
-      call.fail("expected a share between 0 and 1, found " + numberText(share));
+      call.fail("expected a share between 0 and 1, got " + numberText(share));
     double position = std::max(std::ceil(share * total), 0.0), sum = 0;
     size_t i = 0;
     while (i + 1 < numbers.size() && sum + numbers[i].weight < position)
@@ -72,7 +71,7 @@ private:
   static Tensor column(const HostCall &call, const Value &value) {
     Tensor x = value.dense(call.name());
     if (x.shape()[1] != 1)
-      call.fail("expected a column, found " + describe(value), ErrorKind::ShapeMismatch);
+      call.fail("expected a column, got " + describe(value), ErrorKind::ShapeMismatch);
     return x;
   }
 
@@ -94,7 +93,7 @@ Value quantile(HostCall &call) {
     return distribution.at(call, share.number("quantile"), true);
   Tensor shares = share.dense("quantile");
   if (shares.shape()[1] != 1)
-    call.fail("expected a column of shares, found " + describe(share), ErrorKind::ShapeMismatch);
+    call.fail("expected a column of shares, got " + describe(share), ErrorKind::ShapeMismatch);
   Tensor result = newMatrix(shares.elements(), 1);
   std::transform(shares.as<double>(), shares.as<double>() + shares.elements(), result.as<double>(),
                  [&](double p) { return distribution.at(call, p, false); });

@@ -83,7 +83,7 @@ double parsed(const HostCall &call, const Value &value) {
     return value.number(call.name());
   auto number = parseNumber(*text);
   if (!number)
-    call.fail("expected a number, found " + describe(value));
+    call.fail("expected a number, got " + describe(value));
   return *number;
 }
 
@@ -93,7 +93,7 @@ Value single(const HostCall &call) {
     return x;
   const List &list = x.list(call.name());
   if (list.entries.size() != 1)
-    call.fail("expected a list of 1, found " + describe(x));
+    call.fail("expected a list of 1, got " + describe(x));
   return list.entries[0].second;
 }
 
@@ -138,7 +138,7 @@ Value asMatrix(HostCall &call) {
 
 std::filesystem::path pathOf(const HostCall &call, const std::string &name) {
   if (name.empty())
-    call.fail("expected a file's name, found \"\"");
+    call.fail("expected a file's name, got \"\"");
   std::filesystem::path path(name);
   return path.is_absolute() ? path : call.context.folder / path;
 }
@@ -191,7 +191,7 @@ FileDescription descriptionOf(const HostCall &call) {
   if (call.given(find("sep"))) {
     std::string separator = call.text(find("sep"), ",");
     if (separator.size() != 1)
-      call.fail("expected one character as separator, found \"" + separator + "\"");
+      call.fail("expected one character as separator, got \"" + separator + "\"");
     said.separator = separator[0];
   }
   return said;
@@ -208,8 +208,7 @@ std::optional<FileValue> valueTypeOf(const HostCall &call) {
   std::string name = call.text(at, "");
   std::optional<FileValue> value = fileValueNamed(name);
   if (!value)
-    call.fail("expected a value_type such as double, int, boolean or string, found \"" + name +
-              "\"");
+    call.fail("expected a value_type such as double, int, boolean or string, got \"" + name + "\"");
   return value;
 }
 

@@ -47,7 +47,7 @@ std::string describe(const Value &value) {
 
 [[noreturn]] static void mismatch(const char *what, const char *expected, const Value &found) {
   throw Error(ErrorKind::TypeMismatch,
-              std::string(what) + " expects " + expected + ", found " + describe(found));
+              std::string(what) + " expects " + expected + ", got " + describe(found));
 }
 
 double Value::number(const char *what) const {
@@ -67,7 +67,7 @@ int64_t Value::whole(const char *what) const {
     return *exact;
   double value = number(what);
   if (!(value == std::floor(value) && std::fabs(value) < 9e15))
-    mismatch(what, "a whole number", *this);
+    mismatch(what, "an integer", *this);
   return static_cast<int64_t>(value);
 }
 
@@ -190,7 +190,7 @@ void checkMatrixSize(const char *what, double rows, double cols) {
   std::string size = std::string(what) + " of " + sizesText(rows, cols) + ": ";
   bool whole = rows == std::floor(rows) && cols == std::floor(cols);
   if (!(whole && rows >= 0 && cols >= 0))
-    throw Error(ErrorKind::InvalidArgument, size + "expected whole numbers of 0 or more");
+    throw Error(ErrorKind::InvalidArgument, size + "expected integers of 0 or more");
   if (!(rows * cols <= maxCells && rows <= 0x1p40 && cols <= 0x1p40))
     throw Error(ErrorKind::InvalidArgument, size + "expected at most " +
                                                 sizeText(std::floor(maxCells)) +

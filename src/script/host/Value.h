@@ -61,7 +61,7 @@ std::optional<double> parseNumber(std::string_view text);
 /// Whether text that is taken for a truth value means TRUE.
 inline bool isTrue(std::string_view text) { return text == "TRUE" || text == "true"; }
 
-/// As print and string concatenation show it: 1, 0.5, 1.0E-7, TRUE.
+/// The text that print and string concatenation show: 1, 0.5, 1.0E-7, TRUE.
 std::string toText(const Value &value);
 std::string numberText(double value);
 

@@ -28,10 +28,10 @@ struct AnalysisOptions {
 };
 
 /// Resolves, checks and splits a script. Loads what it sources and the functions it calls from the
-/// script path; both stay within the script's folder and the script path. Throws an Error with the
-/// place of the first mistake: unknown functions, wrong arguments, parameters that are not given,
-/// variables that no path to their use defines. A variable that only some paths define is left to
-/// the run.
+/// script path; both stay within the script's directory and the script path. Throws an Error with
+/// the place of the first mistake: unknown functions, wrong arguments, parameters that are not
+/// given, variables that no path to their use defines. A variable that only some paths define is
+/// left to the run.
 Program analyze(Script script, const AnalysisOptions &options = {});
 
 } // namespace headrace::script

@@ -45,7 +45,7 @@ std::vector<const Argument *> bindArguments(SourceLocation place, const Call &ca
       rest.push_back(&argument);
     else
       fail(argument.place, name + " takes at most " + std::to_string(parameters.size()) +
-                               (parameters.size() == 1 ? " argument" : " arguments") + ", found " +
+                               (parameters.size() == 1 ? " argument" : " arguments") + ", got " +
                                std::to_string(call.arguments.size()));
   }
   for (size_t i = 0; i < bound.size(); ++i)

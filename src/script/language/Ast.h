@@ -32,7 +32,7 @@ struct Type {
   bool operator==(const Type &) const = default;
 };
 
-/// As a script writes it.
+/// The type as a script writes it.
 std::string toText(Type type);
 
 // --- Expressions -----------------------------------------------------------------------------

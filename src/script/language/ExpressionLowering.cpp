@@ -222,7 +222,7 @@ static void substitute(Expr &expr, const FunctionDefinition &definition,
     for (size_t i = 0; i < bound.size(); ++i)
       if (definition.inputs[i].name == name && bound[i])
         return *bound[i];
-    fail(expr.place, "a default may mention the parameters before it, found '" + name + "'");
+    fail(expr.place, "a default may mention the parameters before it, got '" + name + "'");
   };
   if (auto *variable = expr.as<Variable>()) {
     if (auto constant = constantNamed(variable->name)) {
@@ -237,7 +237,7 @@ static void substitute(Expr &expr, const FunctionDefinition &definition,
   } else if (auto *index = expr.as<Index>()) {
     const Operand &found = argument(index->name);
     if (found.literal())
-      fail(expr.place, "expected a matrix, frame or list to index, found a literal");
+      fail(expr.place, "expected a matrix, frame or list to index, got a literal");
     index->name = *found.variable();
   }
   forEachOperand(expr, [&](Expr &operand) { substitute(operand, definition, bound); });

@@ -123,7 +123,7 @@ private:
       ++position;
     if (isWord(at(position)))
       fail(place(token.offset),
-           "expected a number, found '" +
+           "expected a number, got '" +
                std::string(text.substr(token.offset, position - token.offset + 1)) +
                "': a name begins with a letter");
     convert(token);
@@ -135,7 +135,7 @@ private:
     if (token.kind == TokenKind::Integer) {
       int64_t value = 0;
       if (std::from_chars(begin, end, value).ec != std::errc())
-        fail(place(token.offset), "expected an integer below 2^63, found " + token.text);
+        fail(place(token.offset), "expected an integer below 2^63, got " + token.text);
       token.number = value;
       return;
     }

@@ -33,7 +33,7 @@ Loader::Loader(Script script, const std::vector<fs::path> &path,
   for (const fs::path &entry : path) {
     if (!files && !fs::is_directory(entry))
       throw Error(ErrorKind::InvalidArgument,
-                  "script path: expected a folder, found '" + entry.string() + "'");
+                  "script path: expected a directory, got '" + entry.string() + "'");
     scriptPath.push_back(resolved(entry));
   }
   roots = scriptPath;
@@ -90,8 +90,8 @@ fs::path Loader::locate(const Module &from, const Import &import, SourceLocation
       return file;
   }
   if (outside)
-    fail(place, "'" + import.path + "' is not in the script's folder or the script path");
-  fail(place, "cannot find '" + import.path + "' in the script's folder or the script path",
+    fail(place, "'" + import.path + "' is not in the script's directory or the script path");
+  fail(place, "cannot find '" + import.path + "' in the script's directory or the script path",
        ErrorKind::Io);
 }
 

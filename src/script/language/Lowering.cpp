@@ -119,7 +119,7 @@ void FunctionLowering::callStatement(SourceLocation place, const Assign &node, c
     results = 0;
   if (node.targets.size() > results)
     fail(node.targets[results].place, "'" + called.fullName() + "' has " +
-                                          count(results, "result") + ", found " +
+                                          count(results, "result") + ", got " +
                                           count(node.targets.size(), "variable") + " to assign to");
 
   std::vector<Target> direct;

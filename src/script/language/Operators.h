@@ -11,7 +11,7 @@ struct BinaryOperator {
   std::string_view symbol;
   BinaryOp op;
   int precedence;
-  CellFunction cell; ///< what it does to cells; a product of matrices is none of these
+  CellFunction cell; ///< what it does to cells; matrix multiplication has no such function
   bool rightToLeft = false;
 };
 
@@ -21,7 +21,7 @@ struct UnaryOperator {
   int precedence;
 };
 
-/// Null if the symbol is no such operator; `&&` and `||` are `&` and `|`.
+/// Null if the symbol is not such an operator; `&&` and `||` are `&` and `|`.
 const BinaryOperator *binaryOperator(std::string_view symbol);
 const UnaryOperator *unaryOperator(std::string_view symbol);
 

@@ -101,7 +101,7 @@ private:
     auto found = types.find(lowerCase(name));
     if (found == types.end())
       fail(place, "expected a type (Double, Integer, Boolean, String, Matrix[Double], "
-                  "Frame[String], List[Unknown]), found '" +
+                  "Frame[String], List[Unknown]), got '" +
                       name + "'");
     return found->second;
   }
@@ -114,7 +114,7 @@ private:
                                                           {"scalar", DataType::Scalar}};
     auto found = types.find(lowerCase(name));
     if (found == types.end())
-      fail(place, "expected Matrix, Frame, List, Tensor or Scalar, found '" + name + "'");
+      fail(place, "expected Matrix, Frame, List, Tensor or Scalar, got '" + name + "'");
     return found->second;
   }
 
@@ -261,8 +261,8 @@ private:
   SetFolder setFolder() {
     SetFolder node;
     tokens.expect("(", "after setwd");
-    node.path = tokens.expect(TokenKind::String, "a folder's name as a string").text;
-    tokens.expect(")", "after the folder's name");
+    node.path = tokens.expect(TokenKind::String, "a directory's name as a string").text;
+    tokens.expect(")", "after the directory's name");
     return node;
   }
 
@@ -273,7 +273,7 @@ private:
     target.place = tokens.place();
     target.name = tokens.expect(TokenKind::Identifier, "a variable to assign to").text;
     if (target.name.find("::") != std::string::npos)
-      fail(target.place, "expected a variable to assign to, found '" + target.name + "'");
+      fail(target.place, "expected a variable to assign to, got '" + target.name + "'");
     if (tokens.accept("["))
       target.ranges = expressions.ranges();
     return target;
@@ -300,8 +300,7 @@ private:
     if (tokens.peek(1).is("(")) {
       node.value = expressions.parse();
       if (!node.value->as<Call>())
-        fail(node.value->place,
-             "expected a statement, found an expression whose value is not used");
+        fail(node.value->place, "expected a statement, got an expression whose value is not used");
       return node;
     }
     node.targets.push_back(target());
@@ -309,7 +308,7 @@ private:
     if (!node.accumulate && !acceptAssignment())
       tokens.failHere("expected '=' after '" + node.targets.front().name + "'");
     if (tokens.peek().is("function") || tokens.peek().is("externalFunction"))
-      fail(node.targets.front().place, "expected a function at the script's top level, found '" +
+      fail(node.targets.front().place, "expected a function at the script's top level, got '" +
                                            node.targets.front().name + "' inside a block");
     node.value = expressions.parse();
     return node;

@@ -42,7 +42,7 @@ public:
   }
   [[noreturn]] void failHere(const std::string &expected) const {
     const char *hint = peek().is("<-") ? ": a comparison with a negative value is 'a < -b'" : "";
-    fail(place(), expected + ", found " + nameOf(peek()) + hint);
+    fail(place(), expected + ", got " + nameOf(peek()) + hint);
   }
   SourceLocation place() const { return placeOf(peek()); }
   SourceLocation placeOf(const Token &token) const { return {&source, token.offset}; }

@@ -15,7 +15,7 @@ std::string print(const FunctionDefinition &function, Parentheses style = Parent
 /// The functions, then the statements: a script that parses to the same tree.
 std::string print(const Script &script, Parentheses style = Parentheses::Minimal);
 
-/// As a script writes it: 1, 0.5, TRUE, "a\n".
+/// The literal as a script writes it: 1, 0.5, TRUE, "a\n".
 std::string print(const LiteralValue &value);
 
 } // namespace headrace::script

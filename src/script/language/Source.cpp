@@ -19,7 +19,7 @@ static bool continuesCharacter(char byte) {
 static void checkSize(const std::string &name, size_t bytes) {
   if (bytes > kMaximumBytes)
     throw Error(ErrorKind::InvalidScript, name + ": expected a script of at most " +
-                                              std::to_string(kMaximumBytes) + " bytes, found " +
+                                              std::to_string(kMaximumBytes) + " bytes, got " +
                                               std::to_string(bytes));
 }
 
@@ -27,9 +27,8 @@ Source::Source(std::string name, std::string text)
     : fileName(std::move(name)), contents(std::move(text)) {
   checkSize(fileName, contents.size());
   if (size_t zero = contents.find('\0'); zero != std::string::npos)
-    throw Error(ErrorKind::InvalidScript, fileName +
-                                              ": expected a script, found a zero byte at byte " +
-                                              std::to_string(zero));
+    throw Error(ErrorKind::InvalidScript,
+                fileName + ": expected a script, got a zero byte at byte " + std::to_string(zero));
   lineStarts.push_back(0);
   for (size_t i = 0; i < contents.size(); ++i)
     if (contents[i] == '\n')

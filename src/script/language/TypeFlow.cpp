@@ -54,7 +54,7 @@ public:
     states[number] = state;
   }
 
-  /// The same states, with nothing to take back.
+  /// A copy of the states, without a record of changes to undo.
   Environment copy() const {
     Environment result;
     result.states = states;
@@ -315,7 +315,7 @@ private:
       if (loses(result.type, output.type))
         fail(output.place,
              "result '" + output.name + "' of '" + function.name + "' is declared " +
-                 toText(output.type) + ", found " + toText(result.type),
+                 toText(output.type) + ", got " + toText(result.type),
              ErrorKind::TypeMismatch);
     }
   }

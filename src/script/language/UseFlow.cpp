@@ -108,7 +108,7 @@ private:
         block.wanted[i] = live.contains(numbers.of(block.results[i]));
         live.erase(numbers.of(block.results[i]));
       }
-    // A result that replaces its own argument is no end of it: the name lives on.
+    // A result that replaces its own argument does not end the name's life.
     for (const std::string &result : block.results)
       std::erase(block.lastUses, result);
     for (const Operand &argument : block.arguments)

@@ -212,7 +212,7 @@ void BlockRunner::runNode(const BlockPlan &plan, const PlanStep &step,
   times.seconds += watch.seconds();
 }
 
-/// As the segment wants it: columns may be of rank 1.
+/// The value as the segment's input; a column may have rank 1.
 static Tensor toTensor(const Value &value, const TensorSpec &spec) {
   if (value.matrix()) {
     Tensor dense = denseOf(*value.matrix());

@@ -8,9 +8,9 @@
 
 namespace headrace::script {
 
-/// Runs straight blocks: finds or makes the plan for the values at hand, follows it. Where the
-/// sizes of later statements depend on what earlier ones compute, a block is run in parts, each
-/// planned when its sizes are known.
+/// Runs basic blocks: finds or makes the plan for the current values, and follows it. If the sizes
+/// of later statements depend on results of earlier ones, a block is run in parts, each planned
+/// when its sizes are known.
 class BlockRunner {
 public:
   BlockRunner(const ScriptSettings &settings, Statistics &statistics);

@@ -72,7 +72,7 @@ static std::string segmentText(const Dag &dag, BlockPlan::Compiled &compiled,
           (explanation.planning.empty() ? "fusion: there is one plan" : explanation.planning) +
           "\n";
   for (const MissedOptimization &why : explanation.missedOptimizations)
-    text += "    not done: " + why.step + ", because " + why.reason + "\n";
+    text += "    missed: " + why.step + ", because " + why.reason + "\n";
   return text;
 }
 

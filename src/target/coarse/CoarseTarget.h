@@ -6,8 +6,8 @@
 
 namespace headrace::coarse {
 
-/// `file` is the path of the machine's description. Throws Error if it is none; without a path,
-/// once anything is compiled.
+/// `file` is the path of the machine's description. Throws Error if the description is not valid;
+/// without a path, as soon as anything is compiled.
 std::unique_ptr<const Target> makeTarget(llvm::StringRef name, llvm::StringRef file);
 
 /// Makes the interpreter of mapped programs known to the process.

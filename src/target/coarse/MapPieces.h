@@ -23,7 +23,7 @@ struct MappedProgram {
 /// at a limit.
 enum class Unmapped { StaysInPiece, EndsPiece };
 
-/// By their terms.
+/// The mapping of each term.
 using Mappings = std::unordered_map<rewrite::TermId, rewrite::Mapping>;
 /// Finds the mapping of a term.
 using Search = llvm::function_ref<rewrite::Mapping(rewrite::TermId)>;

@@ -216,7 +216,7 @@ public:
         {"tiles", "level 3: recipes applied; tiles, loops, vectors", addTilePasses},
         {"buffers", "level 3: memory instead of values, temporaries from workspaces",
          addBufferPasses},
-        {"llvm", "level 4: the processor's own code, as LLVM dialect", addLoweringPasses},
+        {"llvm", "level 4: code for the CPU, as LLVM dialect", addLoweringPasses},
     };
     return all;
   }

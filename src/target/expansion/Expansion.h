@@ -23,7 +23,7 @@ public:
                        mlir::RewriterBase &rewriter) const = 0;
 };
 
-/// By the machine's cost model, on one core or on the whole device.
+/// The estimate of the machine's cost model, on one core or on the whole device.
 double estimatedMicroseconds(const Expansion &expansion, mlir::Operation *op,
                              const Machine &machine);
 

@@ -14,7 +14,8 @@ struct ProductShape {
   double side() const { return std::min({rows, columns, depth}); }
 };
 
-/// Of a sum of products with two operands. A convolution's rows are the positions of its windows.
+/// The shape of a contraction or convolution as a matmul. A convolution's rows are the positions of
+/// its windows.
 ProductShape productShape(hr::OperatorInterface op, const SizeHints &sizes);
 
 } // namespace headrace

@@ -26,7 +26,7 @@ std::set<std::string> importsOf(ArrayRef<ArrayRef<KernelObject>> code) {
       auto object = llvm::object::ObjectFile::createObjectFile(kernel.object->getMemBufferRef());
       if (!object)
         throw InternalError("kernel '" + kernel.kernel +
-                            "' is no object: " + llvm::toString(object.takeError()));
+                            "' is not an object file: " + llvm::toString(object.takeError()));
       for (const llvm::object::SymbolRef &symbol : (*object)->symbols()) {
         auto flags = symbol.getFlags();
         auto name = symbol.getName();

@@ -26,7 +26,7 @@ class LinkFolder {
 public:
   LinkFolder() {
     if (std::error_code error = llvm::sys::fs::createUniqueDirectory("headrace-link", path))
-      throw Error(ErrorKind::Io, "cannot make a folder for linking: " + error.message());
+      throw Error(ErrorKind::Io, "cannot create a directory for linking: " + error.message());
   }
   ~LinkFolder() {
     (void)llvm::sys::fs::remove_directories(path); // the system clears what is left

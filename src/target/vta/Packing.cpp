@@ -20,7 +20,7 @@ Value reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape)
   return b.create<hr::ReshapeOp>(loc, RankedTensorType::get(shape, from.getElementType()), value);
 }
 
-/// Of the same bits, less or more 128: the highest one is turned over.
+/// Adds or subtracts 128 by flipping the highest bit.
 Value turned(OpBuilder &b, Location loc, Value value, Type to) {
   return createMap(b, loc, {value}, [&](OpBuilder &body, ValueRange scalars) -> Value {
     Value bits = scalars[0];

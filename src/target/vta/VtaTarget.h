@@ -6,8 +6,8 @@
 
 namespace headrace::vta {
 
-/// `file` is the path of a configuration; the classic one where it is empty. Throws Error if it
-/// is none.
+/// `file` is the path of a configuration; the classic one if it is empty. Throws Error if the file
+/// is not a configuration.
 std::unique_ptr<const Target> makeTarget(llvm::StringRef name, llvm::StringRef file);
 
 /// Makes the simulator known to the process as an engine.

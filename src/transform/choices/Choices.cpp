@@ -248,10 +248,10 @@ void Choices::finish(ArrayRef<StringLiteral> verbs) {
       refuse(step, unknown(step.object));
     else if (isOfKind && !step.followed)
       noteMissedOptimization(program, step.text(),
-                             "the program has no operator that it can be said of");
+                             "the program has no operator to which it applies");
     else if (!step.followed)
       refuse(step, names.isKnown(step.subject)
-                       ? "'" + step.subject + "' is not an operator that it can be said of"
+                       ? "'" + step.subject + "' is not an operator to which it applies"
                        : unknown(step.subject));
     step.followed = true;
   }
@@ -275,7 +275,7 @@ void Choices::finishKernels(function_ref<bool(StringRef)> exists) {
     if (size_t last = kernelByName.lookup(name); last != i)
       refuse(kernels[last].line, "kernel " + kernels[last].name, "",
              "'kernel " + kernels[last].name + ":': line " + Twine(kernel.line) +
-                 " speaks of this kernel, too");
+                 " names this kernel, too");
     else if (!exists(name))
       refuse(kernel.line, "kernel " + kernel.name, "",
              !known.empty() ? "no kernel is called '" + kernel.name + "': it is computed in another"

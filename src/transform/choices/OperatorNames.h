@@ -1,9 +1,9 @@
-// Names of a program's operators, as recipes and reports speak of them.
+// Names of a program's operators, as recipes and reports use them.
 //
-// `every reduce over last axis` means operators by what they are, in any program.
-// An operator is called as the user's node it comes from. Where several come from one node (a
-// coarse operator was expanded, padding stands apart) each is `node/kind`, numbered where several
-// are of that kind.
+// `every reduce over last axis` means operators by their kind, in any program.
+// An operator has the name of the user's node that it comes from. If several come from one node (a
+// composite operator was expanded, padding is separate) each is `node/kind`, with a number if
+// several are of that kind.
 #pragma once
 
 #include "dialect/Hr.h"
@@ -19,7 +19,7 @@ class OperatorNames {
 public:
   explicit OperatorNames(mlir::Block &program);
 
-  /// The name of one operator; empty for operations that are none.
+  /// The name of one operator; empty for operations that are not operators.
   llvm::StringRef of(mlir::Operation *op) const;
   /// How closely the name means this operator: as its own, as its node's, or by what it is.
   enum class Match { None, Structure, Node, Own };

@@ -54,7 +54,7 @@ std::vector<StringRef> firstWords() {
   return words;
 }
 
-/// A line that is no kernel's: a choice, or the head of a kernel.
+/// Reads a line outside of kernels: a choice, or the head of a kernel.
 class StepParser : public LineReader {
 public:
   using LineReader::LineReader;

@@ -8,7 +8,7 @@
 //   walk sum1 along d0           # its kernel goes through blocks of rows ("along nothing")
 //   merge mean1 into sum1        # one kernel instead of two
 //   plan kernels greedily        # producers join their readers; else "by-time"
-//   pack gemm1 by 32             # constant weights in tiles of so many columns ("by 1")
+//   pack gemm1 by 32             # constant weights in tiles of 32 columns ("by 1": unpacked)
 //   follow recipe where-possible # what cannot be followed is passed over; else "strictly"
 //   kernel conv1:                # there is such a kernel, with this schedule (Recipe.h), or with
 //     conv: parallel d0          # one that the compiler chooses where none is given

@@ -23,7 +23,8 @@ private:
     int64_t capacity; // what is left of it
   };
 
-  /// For each node the edge a breadth-first search from the source came by, -1 where it did not.
+  /// For each node the edge by which a breadth-first search from the source reached it, -1 if it
+  /// did not reach it.
   std::vector<int> search(int source) const;
 
   std::vector<Edge> edges; // edge i and its reverse i ^ 1

@@ -77,7 +77,7 @@ public:
   }
 
 private:
-  /// As the program's recipe says of operators that it names, else with the least cost.
+  /// Chooses what is saved: as the recipe says for operators that it names, else by the least cost.
   void choose(std::optional<int64_t> budget, const Machine &machine) {
     GradientGraph graph = GradientGraph::of(joint, inputs, outputs, machine);
     Choices choices(joint);

@@ -20,19 +20,19 @@ FusionDecision canBeWritten(hr::PadOp pad) {
   auto producer = pad.getInput().getDefiningOp<hr::OperatorInterface>();
   if (!producer || !producer.isStructured() || doesNothing(producer) ||
       producer.getFusionRole() == FusionRole::View || isa<hr::SliceOp>(producer.getOperation()))
-    return FusionDecision::no("no kernel computes the image without its border");
+    return FusionDecision::no("no kernel computes the image without its padding");
   auto isNegative = [](int64_t size) { return size < 0; };
   if (llvm::any_of(pad.getLow(), isNegative) || llvm::any_of(pad.getHigh(), isNegative))
     return FusionDecision::no("it cuts off");
   if (pad.getLow().empty() || pad.getLow().back() != 0 || pad.getHigh().back() != 0)
-    return FusionDecision::no("it pads along the dimension that vectors lie in");
+    return FusionDecision::no("it pads along the dimension of vectors");
   for (auto [size, low, high] : llvm::zip(shapeOf(pad.getInput()), pad.getLow(), pad.getHigh()))
     if (constantValue(size) == 1 && (low != 0 || high != 0))
-      return FusionDecision::no("it pads a dimension that the kernel does not walk");
+      return FusionDecision::no("it pads a dimension that is not an axis of the kernel");
   bool isRead = llvm::all_of(pad.getInput().getUses(), [&](OpOperand &use) {
     return use.getOwner() == pad || readsRows(use);
   });
-  return FusionDecision::yesIf(isRead, "others need the image without its border in one piece");
+  return FusionDecision::yesIf(isRead, "others need the image without its padding contiguously");
 }
 
 /// All others read the middle of the padded image.

@@ -96,7 +96,7 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
     FailureOr<Value> result =
         doesNothing(op) ? resultOfNothing(b, op) : op.lowerToLinalg(b, arguments);
     if (failed(result))
-      return op->emitError("cannot be compiled in this form"), failure();
+      return op->emitError("cannot be compiled: it has no loops at level 2"), failure();
     inside.map(op->getResult(0), *result);
   }
   b.create<hr::YieldOp>(root->getLoc(), inside.lookup(root->getResult(0)));
@@ -104,8 +104,8 @@ FailureOr<Value> buildIrregularKernel(OpBuilder &b, const KernelGroup &group) {
   return kernel.getResult(0);
 }
 
-/// A reduction over dimensions of size 1, which are no loops: it adds to what it finds, and would
-/// do so at every point of a consumer that repeats it.
+/// Whether this is a reduction over dimensions of size 1, which become no loops: it adds to the
+/// value that it finds, and would do so at every point of a consumer that repeats it.
 bool addsToItsResult(linalg::LinalgOp op) {
   return llvm::any_of(op.getDpsInitsMutable(),
                       [&](OpOperand &init) { return op.payloadUsesValueFromOperand(&init); });

@@ -14,7 +14,7 @@ public:
                          std::optional<KernelGroup::Walk> walk = std::nullopt)
       : rules(&rules), walk(walk) {}
 
-  /// Adds an operator that stands before all that are there.
+  /// Adds an operator that precedes all members.
   void add(hr::OperatorInterface op);
 
   /// All operators as one group; nothing if they cannot be one.

@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace headrace {
 
-/// A tile has as many rows of so many vectors as registers hold.
+/// The vectors in a row of a tile; a tile has as many such rows as registers hold.
 static constexpr int64_t kVectorsOfTile = 2;
 
 GroupCost::GroupCost(func::FuncOp program, const KernelRules &rules, const Machine &machine)

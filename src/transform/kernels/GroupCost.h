@@ -16,7 +16,7 @@ public:
 
   /// Microseconds of the group as a kernel.
   double of(const KernelGroup &group);
-  /// The same of operators that may not be able to share loops.
+  /// Microseconds of the operators as one kernel, even if they cannot share loops.
   double ofSharingAll(llvm::ArrayRef<hr::OperatorInterface> operators);
 
   /// Whether its loops find elements by numbers that they read, and so compute one at a time.

@@ -97,7 +97,7 @@ FusionDecision Grouping::tryAssemble(size_t group, size_t other) {
       backwards(SmallVector<hr::OperatorInterface>(both.getOperators()));
   std::optional<KernelGroup> assembled = assembleGroup(operators, rules, both.walkOfRoot());
   if (!assembled)
-    return FusionDecision::no("together they fit only in an order that no recipe tells");
+    return FusionDecision::no("together they fit only in an order that no recipe expresses");
   assembled->goByThumb(true);
   takeOver(group, other, std::move(*assembled));
   return FusionDecision::yes();
@@ -108,7 +108,7 @@ FusionDecision Grouping::tryUnite(ArrayRef<size_t> united) {
   for (size_t group : united) {
     if (!groups[group].isStructured() || groups[group].keepsAxes() || groups[group].border())
       return FusionDecision::no(
-          "the movement of one is irregular, or its loops are as a recipe says");
+          "the data accesses of one are irregular, or a recipe gives its loops");
     llvm::append_range(operators, groups[group].getOperators());
   }
   operators = backwards(std::move(operators));
@@ -128,7 +128,8 @@ FusionDecision Grouping::tryUnite(ArrayRef<size_t> united) {
       groupOf[op] = into;
     return FusionDecision::yes();
   }
-  return FusionDecision::no("no loops, and no walk along rows, can hold them together");
+  return FusionDecision::no(
+      "neither common loops nor row-blocked fusion can compute them together");
 }
 
 SmallVector<size_t> Grouping::withThoseBetween(ArrayRef<size_t> some) const {
@@ -159,7 +160,7 @@ SmallVector<size_t> Grouping::withThoseBetween(ArrayRef<size_t> some) const {
 FusionDecision Grouping::tryBorder(hr::PadOp pad) {
   std::optional<size_t> group = find(pad.getInput().getDefiningOp());
   if (!group)
-    return FusionDecision::no("no kernel computes the image without its border");
+    return FusionDecision::no("no kernel computes the image without its padding");
   FusionDecision verdict = groups[*group].tryBorder(pad);
   if (verdict) {
     order.merge(groups[*group].root(), pad);

@@ -15,7 +15,7 @@ namespace headrace {
 /// them.
 inline constexpr llvm::StringLiteral kFormAttr = "hr.form";
 
-/// Of how many columns the tiles are that constant weights are packed in.
+/// The number of columns of the tiles that constant weights are packed in.
 struct Packing {
   std::optional<int64_t> wanted; // by a step; 1: they are not packed
   std::optional<int64_t> tile;   // the columns of the register tile, where the schedule gives them
@@ -24,8 +24,8 @@ struct Packing {
   std::string refusal;           // why not as wanted
 };
 
-/// Into which blocks a walk cuts its rows: a number of them where something is combined over all
-/// rows and every block leaves a part of it, else blocks of so many rows.
+/// How row-blocked fusion splits its rows: into a number of blocks if something is reduced over all
+/// rows and every block leaves a partial result, else into blocks of a number of rows.
 struct WalkBlocks {
   std::optional<int64_t> wantedBlocks, wantedBlock; // by the schedule
   int64_t blocks = 0;                               // how many; 0: as many as there are

@@ -65,19 +65,18 @@ FusionDecision KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
   if (keepsAxes())
     return FusionDecision::no("the kernel's loops are as a recipe says");
   if (root()->hasAttr(kTurnsOperandAttr) || op->hasAttr(kTurnsOperandAttr))
-    return FusionDecision::no(
-        "the product puts an operand into another order, and computes nothing else");
+    return FusionDecision::no("the matmul transposes an operand, and cannot compute anything else");
   if (!escapes && isPartOfJoin(op)) {
     operators.push_back(op);
     domains[op] = {};
     return FusionDecision::yes();
   }
   if (!structured || !rules->isRegular(op))
-    return FusionDecision::no("its movement, or the kernel's, is irregular");
+    return FusionDecision::no("it, or the kernel's root, is empty or not a structured loop nest");
   if (!hasRoomFor(1))
-    return FusionDecision::no("the kernel holds as many operators as it may");
+    return FusionDecision::no("the kernel has the maximum number of operators");
   FusionDecision verdict =
-      FusionDecision::no("others read it as well, and the kernel cannot walk rows of it");
+      FusionDecision::no("others read it as well, and the kernel cannot iterate over its rows");
   if (!walk && !escapes) {
     verdict = joinLoops(op);
     if (verdict)
@@ -121,13 +120,13 @@ FusionDecision KernelGroup::joinLoops(hr::OperatorInterface op) {
 
 FusionDecision KernelGroup::tryBorder(hr::PadOp pad) {
   if (!structured || keepsAxes() || walk || pad.getInput().getDefiningOp() != root())
-    return FusionDecision::no("the kernel walks rows, or computes other results as well");
+    return FusionDecision::no("the kernel iterates over rows, or computes other results as well");
   ArrayRef<AxisRef> domain = domainOf(root());
   AffineMap result = rules->movementOf(root()).maps.back();
   for (auto [expr, low, high] : llvm::zip(result.getResults(), pad.getLow(), pad.getHigh())) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
     if ((low != 0 || high != 0) && !(dim && domain[dim.getPosition()].isAxis()))
-      return FusionDecision::no("it pads a dimension that the kernel does not walk");
+      return FusionDecision::no("it pads a dimension that is not an axis of the kernel");
   }
   borderOp = pad;
   return FusionDecision::yes();
@@ -331,12 +330,12 @@ FusionDecision KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) c
     return FusionDecision::yesIf(
         full && isElementwise(op) &&
             llvm::all_of(covered, [&](int axis) { return kept.contains(axis); }),
-        "it would be computed again and again inside the kernel's product, window or sum");
+        "it would be recomputed for each step of the kernel's matmul, window or sum");
   if (rootReduces)
     return FusionDecision::yesIf(
         (isElementwise(op) || isa<hr::TransposeOp>(op.getOperation())) && full &&
             covered.size() == axes.size(),
-        "the kernel's reduction takes element-wise work over all its axes only");
+        "the kernel's reduction fuses only element-wise operators over all its axes");
 
   bool hasReduction =
       rules->isPerRow(op) || llvm::any_of(operators, [](hr::OperatorInterface other) {
@@ -347,7 +346,7 @@ FusionDecision KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) c
   constexpr uint64_t kMaxCopies = 64;
   if (copiesOf(op) > kMaxCopies)
     return FusionDecision::no(
-        "it is read in so many ways that the kernel would repeat it too often");
+        "it is read in many ways, so that the kernel would recompute it too often");
 
   // Rows: the reduced axes are the last ones of the root and small enough to stay in cache.
   ArrayRef<AxisRef> rootDomain = domains.find(rootOp)->second;
@@ -369,7 +368,7 @@ FusionDecision KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) c
       continue;
     bool isRowAxis = rowAxes.contains(ref.getId());
     if (isRowAxis && inRow)
-      return FusionDecision::no("the kernel's rows do not lie along its last axes");
+      return FusionDecision::no("the kernel's rows are not along its last axes");
     inRow |= !isRowAxis;
     if (!isRowAxis)
       rowElements =

@@ -56,8 +56,8 @@ public:
   /// A group of one operator.
   KernelGroup(hr::OperatorInterface root, const KernelRules &rules,
               std::optional<Walk> given = std::nullopt);
-  /// The same as planning by time sees it: it may hold all that can be computed so, and what pays
-  /// is left to the cost model.
+  /// A group for planning by time: it may hold everything that can share its loops, and the cost
+  /// model decides what pays.
   static KernelGroup candidate(hr::OperatorInterface root, const KernelRules &rules);
   /// Whether rules of thumb tell what pays, as they do where neither a recipe nor planning does.
   void goByThumb(bool does) { byThumb = does; }
@@ -95,7 +95,7 @@ public:
 
   /// The axis along which the group walks blocks of rows, if it does.
   std::optional<int> walkAxis() const { return walk; }
-  /// The same as a dimension of the root.
+  /// The axis of `walkAxis` as a dimension of the root.
   std::optional<Walk> walkOfRoot() const;
   /// Whether there is an axis that it could walk along.
   bool canWalk() const;

@@ -7,11 +7,11 @@
 
 namespace headrace {
 
-/// A size inside a kernel; null if it is no expression of symbols.
+/// A size inside a kernel; null if symbols do not express it.
 mlir::AffineExpr sizeExpr(mlir::OpFoldResult size, mlir::MLIRContext *context);
-/// The shape of a tensor of an outlined kernel; nothing if a size is no such expression.
+/// The shape of a tensor of an outlined kernel; nothing if symbols do not express a size.
 std::optional<SymbolicShape> kernelShape(mlir::Value tensor);
-/// The sizes of an operation's loops; null if one is no such expression.
+/// The sizes of an operation's loops; null for a size that symbols do not express.
 llvm::SmallVector<mlir::AffineExpr> loopSizes(mlir::linalg::LinalgOp op);
 
 } // namespace headrace

@@ -39,8 +39,8 @@ PartPlan::PartPlan(ArrayRef<hr::OperatorInterface> operators, const KernelRules 
       if (reads ? links.mayJoin(other, op) || links.mayMerge(other, op) : links.mayMerge(other, op))
         link(i, j);
     }
-  // Which of the operators each operation between the first and the last one waits for, and for
-  // which of them through operations that are none of these.
+  // The operators that each operation between the first and the last one waits for, and those for
+  // which it waits through operations that are not among the operators.
   struct WaitsFor {
     Set all = 0, throughOthers = 0;
   };
@@ -70,7 +70,7 @@ PartPlan::PartPlan(ArrayRef<hr::OperatorInterface> operators, const KernelRules 
   }
 }
 
-/// Whether no member waits for another through operators that are none.
+/// Whether no member waits for another member through an operator that is not a member.
 bool PartPlan::isClosed(Set members) const {
   Set behind = 0;
   for (unsigned i = 0; i < operators.size(); ++i)
@@ -85,7 +85,7 @@ bool PartPlan::isClosed(Set members) const {
   return true;
 }
 
-/// Operators that could share a kernel with a member, and are none.
+/// Operators that are not members, but could share a kernel with one.
 PartPlan::Set PartPlan::sharingWith(Set members) const {
   Set near = 0;
   for (unsigned i = 0; i < operators.size(); ++i)

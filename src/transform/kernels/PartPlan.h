@@ -3,7 +3,7 @@
 // Every kernel that could compute some of the operators is a candidate, with the way it walks rows
 // if it does: as GroupAssembly puts it together, whatever way led to it. Candidates are found from
 // each operator on as the last of theirs: one operator is added at a time that could share a kernel
-// with one that is there, and a memo table keeps each set of operators once. A plan takes every
+// with a member, and a memo table keeps each set of operators once. A plan takes every
 // operator in one candidate. The search for the fastest is branch and bound: from the last operator
 // on, a plan is left where the operators that remain, at the least that any candidate charges for
 // them, make the plan no faster than the best one known.
@@ -42,8 +42,8 @@ public:
 
   static constexpr size_t kMaxOperators = 16;
 
-  /// The kernels of a plan that takes less than so many microseconds, or nothing if there is
-  /// none, or there are too many candidates to tell.
+  /// The kernels of a plan that takes less than `microseconds`; nothing if there is no such plan,
+  /// or if there are too many candidates to search.
   std::optional<llvm::SmallVector<KernelGroup>> fasterThan(double microseconds);
   /// Whether that found too many candidates.
   bool isTooLarge() const { return tooLarge; }

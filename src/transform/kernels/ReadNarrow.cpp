@@ -60,7 +60,7 @@ struct ReadNarrowPass : impl::ReadNarrowPassBase<ReadNarrowPass> {
 
   static void moveToUsers(hr::MapOp map) {
     SetVector<Operation *> users(map->user_begin(), map->user_end());
-    bool isTaken = false; // by an operator that is no map
+    bool isTaken = false; // by an operator that is not a map
     for (Operation *user : users) {
       OpBuilder b(user);
       if (auto other = dyn_cast<hr::MapOp>(user)) {

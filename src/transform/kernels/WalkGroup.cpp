@@ -280,16 +280,16 @@ FusionDecision KernelGroup::place(hr::OperatorInterface op) {
     domain = resolveThroughOperands(op, m);
   }
   if (!domain || !walksAlong(op, *domain, *walk))
-    return refused("it cannot be computed for some rows at a time along the axis that is walked");
+    return refused("it cannot be computed block by block along the axis of rows");
   if (isRead && combinesAlong(m, *domain, *walk))
-    return refused("it combines all rows, and the kernel reads its result");
+    return refused("it reduces all rows, and the kernel reads its result");
   for (auto [operand, map] : llvm::zip(op->getOperands(), m.maps)) {
     Operation *producer = operand.getDefiningOp();
     if (!producer || !contains(producer))
       continue;
     if (accumulates(producer) ||
         !sameAxes(operandRefs(op, m, operand, map, *domain), values.find(operand)->second))
-      return refused("it reads a result of the kernel that is not there row by row");
+      return refused("it reads a result of the kernel that is not available row by row");
   }
   add(op, m, *domain);
   return rowsFit(*walk) ? FusionDecision::yes()
@@ -321,11 +321,11 @@ FusionDecision KernelGroup::mergeElementwise(const KernelGroup &other) {
 
 FusionDecision KernelGroup::tryMerge(const KernelGroup &other) {
   if (!structured || !other.structured)
-    return FusionDecision::no("the movement of one is irregular");
+    return FusionDecision::no("the data accesses of one are irregular");
   if (keepsAxes() || other.keepsAxes())
     return FusionDecision::no("the loops of one are as a recipe says");
   if (root()->hasAttr(kTurnsOperandAttr) || other.root()->hasAttr(kTurnsOperandAttr))
-    return FusionDecision::no("one is a product that puts an operand into another order");
+    return FusionDecision::no("one is a matmul that transposes an operand");
   if (!hasRoomFor(other.operators.size()))
     return FusionDecision::no("together they hold more operators than a kernel may");
   if (rules->loops == KernelRules::Loops::Whole)
@@ -347,7 +347,7 @@ FusionDecision KernelGroup::tryMerge(const KernelGroup &other) {
     *this = before;
     return false;
   };
-  constexpr StringLiteral kReason = "they cannot walk the same rows together";
+  constexpr StringLiteral kReason = "they cannot iterate over the same rows";
   if (walk)
     return FusionDecision::yesIf(mergeAlong(*walk), kReason);
   for (int axis = 0; axis < static_cast<int>(before.axes.size()); ++axis)

@@ -20,7 +20,7 @@ std::optional<int64_t> blockSize(StringRef layout) {
 }
 
 static bool isFirst(hr::ConvOp op) { return op.getLayout() == hr::ChannelLayout::First; }
-/// Of the result: the filters that there are.
+/// The number of channels of the result.
 static std::optional<int64_t> featuresOf(hr::ConvOp op) {
   SymbolicShape shape = shapeOf(op.getResult());
   return constantValue(isFirst(op) ? shape[1] : shape.back());
@@ -41,13 +41,14 @@ std::string unsupportedBlockedReason(Operation *operation, int64_t block) {
            "what follows them has theirs";
   Type element = getElementTypeOrSelf(op.getResult());
   if (!element.isF32() && !element.isF64())
-    return "expected numbers of f32 or f64 for channels in blocks";
+    return "expected f32 or f64 for blocked channels";
   if (op.getGroups() != 1 && !isDepthwise(op))
-    return "channels in several groups do not lie in blocks";
+    return "channels in several groups cannot be blocked";
   std::optional<int64_t> features = featuresOf(op);
   if (!features || *features % block != 0)
-    return features ? "there are " + std::to_string(*features) + " channels, which is no multiple"
-                    : "the number of channels is open";
+    return features
+               ? "there are " + std::to_string(*features) + " channels, which is not a multiple"
+               : "the number of channels is a dynamic dimension";
   return "";
 }
 
@@ -287,7 +288,7 @@ private:
     return moved.getResult();
   }
 
-  /// Blocks of one image are images, each of so many channels.
+  /// Treats the blocks of an image as images of `block` channels each.
   Value pooling(hr::PoolOp op) {
     auto found = inBlocks.find(op.getInput());
     if (found == inBlocks.end() || op.getLayout() != hr::ChannelLayout::Last)

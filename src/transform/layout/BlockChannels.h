@@ -11,9 +11,9 @@ namespace headrace {
 /// On a convolution: the size of the blocks that its recipe asks for.
 inline constexpr llvm::StringLiteral kBlockedAttr = "hr.blocked";
 
-/// The size that "blocked16" gives; nothing if it is no such layout.
+/// The block size that a layout such as "blocked16" gives; nothing for other layouts.
 std::optional<int64_t> blockSize(llvm::StringRef layout);
-/// Why the channels of this operator cannot lie in such blocks; empty if they can.
+/// Why the channels of this operator cannot be stored in such blocks; empty if they can.
 std::string unsupportedBlockedReason(mlir::Operation *op, int64_t block);
 
 /// Puts the channels of convolutions that ask for it into blocks, and of what follows them:

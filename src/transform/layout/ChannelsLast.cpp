@@ -120,7 +120,7 @@ private:
     lastOf[result] = moved->getResult(0);
   }
 
-  /// A transpose of the program between the layouts: both of its sides are at hand.
+  /// Replaces a transpose between the layouts: its operand and its result are available in both.
   void replaceTranspose(hr::TransposeOp op) {
     if (chosen.at(op).resultIsImage)
       lastOf[op.getResult()] = asWritten(op.getInput());

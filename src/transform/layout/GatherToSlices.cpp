@@ -66,10 +66,11 @@ struct GatherToSlices : OpRewritePattern<hr::GatherOp> {
     Type type = getElementTypeOrSelf(op.getIndices());
     if (!constant || cast<RankedTensorType>(constant.getType()).getRank() != 1 || !size ||
         op.getAxis() + 1 != data.size() || !(type.isInteger(64) || type.isInteger(32)))
-      return rewriter.notifyMatchFailure(op, "picks no elements of rows by known numbers");
+      return rewriter.notifyMatchFailure(op,
+                                         "does not gather elements of rows by constant indices");
     SmallVector<Run> runs = runsOf(constant.getValue(), *size);
     if (runs.empty())
-      return rewriter.notifyMatchFailure(op, "picks no few runs of elements");
+      return rewriter.notifyMatchFailure(op, "does not gather a few contiguous runs");
     SmallVector<Value> parts;
     for (const Run &run : runs)
       parts.push_back(slice(rewriter, op, run));

@@ -141,7 +141,8 @@ struct UnpoolSideBySide : OpRewritePattern<hr::UnpoolOp> {
     bool sideBySide = llvm::equal(op.getWindow(), op.getStrides()) && !isPadded(op.getPads()) &&
                       llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; });
     if (!sideBySide)
-      return rewriter.notifyMatchFailure(op, "expects windows that neither overlap nor leave gaps");
+      return rewriter.notifyMatchFailure(op,
+                                         "expects windows that neither overlap nor skip elements");
     MLIRContext *context = op.getContext();
     Location loc = op.getLoc();
     SymbolicShape held = shapeOf(op.getInput()), apart, windows, covered(held), taps;

@@ -63,7 +63,7 @@ std::string whyAxesDiffer(const Stage &stage, const std::vector<std::string> &lo
              " iterations" + along + " has " + std::to_string(*wanted.extent);
     const LoopPart &part = loop.parts[0];
     if (loop.parts.size() > 1 || part.step != 1)
-      return inQuotes(loop.name) + " does not walk neighbouring elements";
+      return inQuotes(loop.name) + " does not iterate over neighbouring elements";
     if (stage.axes[part.axis].reduction != wanted.reduction)
       return inQuotes(loop.name) + (wanted.reduction ? " is not reduced" : " is reduced") + along +
              (wanted.reduction ? " is" : " is not");
@@ -72,9 +72,9 @@ std::string whyAxesDiffer(const Stage &stage, const std::vector<std::string> &lo
       for (const LoopPart &other : outer.parts)
         if (other.axis == part.axis && (!extent || *extent % std::max(other.step, *wanted.extent)))
           return "tiles of " + std::to_string(*wanted.extent) + " along " +
-                 inQuotes(stage.axes[part.axis].name) + " are not all whole";
+                 inQuotes(stage.axes[part.axis].name) + " are not all complete";
     if (!axes.emplace(part.axis, static_cast<int>(i)).second)
-      return inQuotes(stage.axes[part.axis].name) + " is walked by two of the loops";
+      return inQuotes(stage.axes[part.axis].name) + " has two of the loops";
   }
   return "";
 }
@@ -105,7 +105,7 @@ std::string unsupportedEqualReason(const Stage &stage, const std::vector<std::st
     return "the result is " + stage.type + ", and that of " + inQuotes(intrinsic.name) + " is " +
            pattern.type;
   if (walked(stage.resultDims(), axes) != walked(pattern.resultDims(), same))
-    return "the result lies in another order than that of " + inQuotes(intrinsic.name);
+    return "the result has another order than that of " + inQuotes(intrinsic.name);
   // Of a kernel's operation, whose program was compared, there is none.
   if (!stage.formula.empty() && stage.formula != pattern.formula)
     return inQuotes(stage.name) + " computes another function of its elements than " +
@@ -124,14 +124,14 @@ void declareIntrinsic(Intrinsic intrinsic) {
     refuse("expected a name of letters, digits and '_'");
   for (const StageAxis &axis : intrinsic.pattern.axes)
     if (!axis.extent || *axis.extent < 2)
-      refuse("expected sizes that are constants of 2 or more, found " +
+      refuse("expected sizes that are constants of 2 or more, got " +
              (axis.extent ? std::to_string(*axis.extent) : "a dynamic dimension") + " along " +
              inQuotes(axis.name));
   for (const StageRead &read : intrinsic.pattern.reads)
     if (read.irregular)
-      refuse(inQuotes(read.source) + " is read by index; expected sums of axes");
+      refuse(inQuotes(read.source) + " is gathered; expected sums of axes as indices");
   if (intrinsic.pattern.formula.empty())
-    refuse("expected a function of elements alone, found one of their positions");
+    refuse("expected a function of elements alone, got one of their positions");
   std::lock_guard lock(registry().mutex);
   registry().intrinsics[name] = std::move(intrinsic);
 }

@@ -25,12 +25,12 @@ inline constexpr llvm::StringLiteral kLoopsAttr = "hr.loops";
 /// On a kernel: the names of what it reads, as recipes speak of them.
 inline constexpr llvm::StringLiteral kInputNamesAttr = "hr.input_names";
 
-/// A dimension that is read as a sum of axes times coefficients; nothing if it is none.
+/// The index of a dimension as a sum of axes times coefficients; nothing if it is not linear.
 std::optional<ReadDim> linearTerms(mlir::AffineExpr expr, std::optional<int64_t> extent);
 
 /// "f32": the type of a value's elements.
 std::string typeName(mlir::Value value);
-/// The stage of an operation (of a fill: the one it starts); empty if it is none.
+/// The stage of an operation (for a fill, the one that it initializes); empty if it has none.
 llvm::StringRef stageOf(mlir::Operation *op);
 /// Whether the operation combines elements by one of the functions whose order does not matter, as
 /// far as the compiler knows them: a sum, a product, a minimum, ...
@@ -40,7 +40,8 @@ std::string axisName(mlir::Operation *op, unsigned dim);
 /// The dimension of that axis; nothing if the operation does not have it (any more).
 std::optional<unsigned> axisDim(mlir::Operation *op, llvm::StringRef axis);
 
-/// Padding around what a kernel computes, which is no stage: loops write the middle of it.
+/// Whether this is the padding around a kernel's result, which is not a stage: loops write its
+/// interior.
 bool isBorder(mlir::Operation *op);
 
 /// The operations of a kernel's function, as schedules need them.

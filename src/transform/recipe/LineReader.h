@@ -37,7 +37,7 @@ protected:
     std::string found = word.empty() ? "the end of the line" : "'" + std::string(word) + "'";
     throw Error(ErrorKind::InvalidArgument,
                 placeInRecipe(line) + ", column " + std::to_string(place + 1) + ": " + expected +
-                    ", found " + found + suggestion(word.substr(0, word.find('=')), words));
+                    ", got " + found + suggestion(word.substr(0, word.find('=')), words));
   }
 
   std::string_view text;

@@ -25,7 +25,7 @@ struct StageAxis {
 struct ReadDim {
   std::vector<std::pair<int, int64_t>> terms;
   std::optional<int64_t> extent;
-  /// The axis that walks all of it, alone; -1 where there is none.
+  /// The axis that alone iterates over all of it; -1 if there is no such axis.
   int plainAxis() const;
 };
 
@@ -35,7 +35,7 @@ struct StageRead {
   std::vector<ReadDim> dims;
   /// Read by index or in an order that no sum of axes describes: all of it may be needed.
   bool irregular = false;
-  /// Of its elements.
+  /// The type of its elements.
   std::string type{};
 };
 
@@ -63,7 +63,7 @@ struct Stage {
   std::string name;
   std::vector<StageAxis> axes;
   std::vector<StageRead> reads;
-  /// The axis along which each dimension of its value lies; -1 where it is none.
+  /// The axis of each dimension of its value; -1 if no single axis corresponds to it.
   std::vector<int> result;
   /// Its value leaves the program, or the kernel.
   bool isOutput = false;
@@ -72,7 +72,7 @@ struct Stage {
   /// The function of elements that it computes, as text: equal texts are equal functions. Empty
   /// where positions matter too, or where it is not known.
   std::string formula;
-  /// Of its value's elements.
+  /// The type of its value's elements.
   std::string type;
   /// The order in which a reduction combines its elements does not matter.
   bool reorderable = false;
@@ -130,8 +130,8 @@ public:
   /// All that was applied.
   const Recipe &recipe() const { return applied; }
 
-  /// The same loops, with one more where a parallel loop's last iteration covers part of a register
-  /// tile: a loop of one iteration inside it, whose remainder can be set apart.
+  /// These loops, with one more if a parallel loop's last iteration covers part of a register tile:
+  /// a loop of one iteration inside it, whose remainder can be split off.
   LoopModel withWholeCells() const;
 
   /// "tiles" where a reduction carries a register tile, "rows" where it runs along vectors,

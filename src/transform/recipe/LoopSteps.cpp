@@ -195,17 +195,17 @@ void LoopModel::checkNesting(const Stage &stage) const {
     for (const LoopPart &part : loop.parts) {
       auto [known, isNew] = innermost.try_emplace(part.axis, part.step, loop.name);
       if (!isNew && known->second.first < part.step)
-        throw Unsupported{inQuotes(known->second.second) + " walks the inside of a tile of " +
+        throw Unsupported{inQuotes(known->second.second) + " iterates inside a tile of " +
                           inQuotes(loop.name) + " and must stay inside it"};
       known->second = {part.step, loop.name};
     }
     if (insideCall && loop.kind != Loop::Kind::Tensorized)
-      throw Unsupported{inQuotes(loop.name) + " cannot stand inside a call of " +
+      throw Unsupported{inQuotes(loop.name) + " cannot be inside a call of " +
                         inQuotes(stage.intrinsic)};
     insideCall |= loop.kind == Loop::Kind::Tensorized;
     if (loop.kind == Loop::Kind::Parallel && insideSerial)
       throw Unsupported{inQuotes(loop.name) +
-                        " is parallel: only parallel loops may stand outside it"};
+                        " is parallel: only parallel loops may be outside it"};
     insideSerial |= loop.kind != Loop::Kind::Parallel;
     if (loop.kind == Loop::Kind::Vectorized)
       checkVector(stage, static_cast<int>(i));
@@ -233,7 +233,7 @@ void LoopModel::checkVector(const Stage &stage, int position) const {
                       inQuotes(stage.name) + " combines its elements matters"};
   if (stage.tileBegin() + 1 != stage.loops.size())
     throw Unsupported{inQuotes(loop.name) +
-                      " is a reduction axis: a vector along it has no other loop beside it"};
+                      " is a reduction axis: a vector along it must be the only loop of its tile"};
 }
 
 void LoopModel::fuse(Stage &stage, const RecipeStep &step) {
@@ -243,8 +243,7 @@ void LoopModel::fuse(Stage &stage, const RecipeStep &step) {
     const std::string &axis = step.axes[i];
     int position = loopOf(stage, axis);
     if (position != first + static_cast<int>(i))
-      throw Unsupported{inQuotes(axis) + " does not stand directly inside " +
-                        inQuotes(step.axes[i - 1])};
+      throw Unsupported{inQuotes(axis) + " is not directly inside " + inQuotes(step.axes[i - 1])};
     const Loop &loop = stage.loops[position];
     if (loop.kind != fused.kind)
       throw Unsupported{inQuotes(axis) + " and " + inQuotes(step.axes[0]) + " run differently"};

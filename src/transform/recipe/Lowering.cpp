@@ -346,7 +346,7 @@ private:
       auto dim = axisDim(op, stage.axes[loop.parts[0].axis].name);
       if (!generic || !dim || ranges[*dim] != *loop.extent())
         throw Error(ErrorKind::InvalidArgument,
-                    "'" + step->text() + "': a tile along '" + name + "' is not whole");
+                    "'" + step->text() + "': a tile along '" + name + "' is not complete");
       dims.push_back(*dim);
     }
     op->setAttr(kIntrinsicAttr, rewriter.getStringAttr(stage.intrinsic));

@@ -363,7 +363,7 @@ bool combinesAllPoints(linalg::LinalgOp op) {
 
 void vectorize(RewriterBase &rewriter, func::FuncOp kernel,
                function_ref<bool(Operation *)> wanted) {
-  constexpr int64_t kLargestTile = 1 << 14; // elements; a larger one is no tile of registers
+  constexpr int64_t kLargestTile = 1 << 14; // elements; a larger one does not fit in registers
   SmallVector<linalg::LinalgOp> ops;
   kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   for (linalg::LinalgOp op : ops) {

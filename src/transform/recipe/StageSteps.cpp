@@ -62,7 +62,7 @@ void LoopModel::computeAt(Stage &stage, const RecipeStep &step) {
   if (stage.isOutput)
     throw Unsupported{
         inQuotes(stage.name) +
-        " is needed as a whole: it is a result of the program, or is reshaped or checked"};
+        " is needed completely: it is a result of the program, or is reshaped or checked"};
   requireShapeable(stage);
   for (size_t i = 0; i < stage.loops.size(); ++i)
     if (stage.loops.size() != stage.axes.size() || stage.loops[i].name != stage.axes[i].name ||
@@ -156,7 +156,8 @@ void LoopModel::cacheWrite(const std::string &writerName, const RecipeStep &step
   StageRead whole{inner.name, {}};
   for (size_t dim = 0; dim < inner.result.size(); ++dim) {
     if (inner.result[dim] < 0)
-      throw Unsupported{inQuotes(writerName) + " does not walk its result along single axes"};
+      throw Unsupported{inQuotes(writerName) +
+                        " does not iterate over its result along single axes"};
     StageAxis axis = inner.axes[inner.result[dim]];
     whole.dims.push_back({{{static_cast<int>(dim), 1}}, axis.extent});
     writer.axes.push_back(axis);

@@ -1,4 +1,4 @@
-// Writes coarse operators in terms of finer ones, repeatedly, until none can be split further.
+// Expands composite operators into finer ones, until none can be expanded further.
 //
 //   %y = hr.softmax %x {axis = 1}
 // becomes

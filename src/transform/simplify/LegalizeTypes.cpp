@@ -56,7 +56,7 @@ TypedAttr plain(TypedAttr number) {
                                                                         : value.sextOrTrunc(width));
 }
 
-/// The same memory, of another type.
+/// The constant as one of the legal type, in the same memory.
 ElementsAttr plain(ElementsAttr value) {
   auto type = cast<RankedTensorType>(plain(value.getShapedType()));
   if (type == value.getShapedType())
@@ -79,7 +79,7 @@ struct LegalizeTypesPass : impl::LegalizeTypesPassBase<LegalizeTypesPass> {
                       (pool && pool.getKind() != hr::PoolKind::Sum);
       if (!compares || !isUnsigned(op->getResult(0)))
         return WalkResult::advance();
-      op->emitError("expected signed numbers to compare or divide, got unsigned ones");
+      op->emitError("expected signed integers to compare or divide, got unsigned ones");
       return WalkResult::interrupt();
     });
     if (comparisons.wasInterrupted())

@@ -83,7 +83,7 @@ struct DropSingleConcat : OpRewritePattern<hr::ConcatOp> {
 
   LogicalResult matchAndRewrite(hr::ConcatOp op, PatternRewriter &rewriter) const override {
     if (op.getInputs().size() != 1)
-      return rewriter.notifyMatchFailure(op, "joins several tensors");
+      return rewriter.notifyMatchFailure(op, "concatenates several tensors");
     rewriter.replaceOp(op, op.getInputs().front());
     return success();
   }
@@ -103,7 +103,7 @@ struct GatherInShapeOfJoin : OpRewritePattern<hr::ConcatOp> {
       parts.push_back(gather ? inShapeOf(rewriter, gather, input) : input);
     }
     if (!isChanged)
-      return rewriter.notifyMatchFailure(op, "joins nothing that is picked in another shape");
+      return rewriter.notifyMatchFailure(op, "no input is a reshaped gather");
     rewriter.replaceOpWithNewOp<hr::ConcatOp>(op, parts, op.getAxis());
     return success();
   }

@@ -103,7 +103,8 @@ struct MultiplyByReciprocal : OpRewritePattern<arith::MulFOp> {
   }
 
 private:
-  /// The operands of a value's expression: arguments of the body, and all that is no arithmetic.
+  /// The operands of a value's expression: arguments of the body, and results of operations that
+  /// are not arithmetic.
   static llvm::SmallDenseSet<Value> elementsIn(Value value) {
     llvm::SmallDenseSet<Value> elements, seen;
     SmallVector<Value> waiting{value};

@@ -72,8 +72,8 @@ TEST(FeatureTilesTest, EveryProposalIsLegal) {
 }
 
 TEST(FeatureTilesTest, RefusalsGiveTheReason) {
-  EXPECT_EQ(wide(16).refusalOf(7), "there are 16 columns, which is no multiple");
-  EXPECT_EQ(wide(16).refusalOf(0), "there are 16 columns, which is no multiple");
+  EXPECT_EQ(wide(16).refusalOf(7), "there are 16 columns, which is not a multiple");
+  EXPECT_EQ(wide(16).refusalOf(0), "there are 16 columns, which is not a multiple");
   EXPECT_EQ(wide(16).refusalOf(16), "");
 }
 

@@ -85,7 +85,7 @@ TEST_F(RatesFileTest, ADamagedFileCountsAsNone) {
   stream.close();
   std::string warning;
   EXPECT_FALSE(storedRates("a processor", 2, &warning));
-  EXPECT_EQ(warning, "the stored rates are damaged");
+  EXPECT_EQ(warning, "the stored machine parameters are damaged");
   fs::resize_file(file(), 10);
   EXPECT_FALSE(storedRates("a processor", 2));
 }
@@ -98,7 +98,7 @@ TEST_F(RatesFileTest, WithoutACacheNothingIsKept) {
 
 TEST_F(RatesFileTest, TextThatHoldsNoRatesIsRefusedWithTheReason) {
   std::string text = ratesToText(rates);
-  EXPECT_EQ(errorOf("no json"), "rates.json: rates.json is no JSON");
+  EXPECT_EQ(errorOf("no json"), "rates.json: rates.json is not JSON");
   EXPECT_EQ(errorOf("{}"), "rates.json: expected 'version'");
   EXPECT_EQ(errorOf(replaced(text, "\"version\": 1", "\"version\": 99")),
             "rates.json: expected version 1, got 99");

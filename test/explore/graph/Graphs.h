@@ -35,7 +35,7 @@ inline TaskGraph graphOfTasks(const std::vector<Task> &tasks,
   return graph;
 }
 
-/// The same with edges between tasks by their names.
+/// A graph whose edges name their tasks.
 inline TaskGraph graphOf(const std::vector<std::pair<std::string, Volumes>> &tasks,
                          const std::vector<std::pair<std::string, std::string>> &edges) {
   std::map<std::string, int> places;

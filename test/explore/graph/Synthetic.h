@@ -1,6 +1,6 @@
-// Random graphs of known shapes, with volumes drawn by the rules of the study whose medians we
-// compare with: with one chance in three a task passes on as many elements as it reads, else its
-// rate is one of 1/4, 1/3, 1/2, 2, 3 and 4.
+// Random graphs of known shapes, with volumes drawn by the rules of the paper on streaming task
+// graphs whose medians the tests compare with: with a probability of one third a task writes as
+// many elements as it reads, else its rate is one of 1/4, 1/3, 1/2, 2, 3 and 4.
 #pragma once
 
 #include "explore/graph/TaskGraph.h"
@@ -9,7 +9,7 @@
 
 namespace headrace::explore::test {
 
-/// The numbers that Python's `random` draws from a seed: so graphs are those of the study.
+/// The numbers that Python's `random` draws from a seed, so that graphs are those of the paper.
 class Draw {
 public:
   explicit Draw(uint32_t seed);
@@ -27,8 +27,8 @@ TaskGraph chainGraph(int tasks, int64_t volume, Draw &draw);
 TaskGraph fftGraph(int points, int64_t volume, Draw &draw);
 /// One draw a row.
 TaskGraph gaussianEliminationGraph(int size, int64_t volume, Draw &draw);
-/// Of size x size tiles, left-looking; one draw a task, depth first, where its successors leave the
-/// choice.
+/// Left-looking Cholesky of size x size tiles; one draw per task, depth first, if its successors
+/// leave a choice.
 TaskGraph choleskyGraph(int size, int64_t volume, Draw &draw);
 /// Any shape, with buffers; every task has up to three predecessors.
 TaskGraph randomGraph(int tasks, int64_t volume, Draw &draw);

@@ -51,7 +51,7 @@ TEST(TaskGraphTest, CirclesAreRefusedByName) {
 
 TEST(TaskGraphTest, EdgesThatAreThereTwiceAreRefused) {
   EXPECT_EQ(errorOf([] { graphOf({{"a", even}, {"b", even}}, {{"a", "b"}, {"a", "b"}}); }),
-            "edge from 'a' to 'b': it is there twice");
+            "edge from 'a' to 'b': it exists twice");
 }
 
 TEST(TaskGraphTest, VolumesHaveLimits) {

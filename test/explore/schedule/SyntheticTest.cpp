@@ -1,5 +1,5 @@
-// Random graphs: against the study whose generator they follow, against the simulator, and for what
-// holds of every schedule.
+// Random graphs, compared with the published medians of the generator that they follow and with the
+// simulator, and checked for properties of every schedule.
 #include "explore/graph/Synthetic.h"
 
 #include "explore/graph/Measures.h"
@@ -90,8 +90,8 @@ double geometricMean(const std::vector<double> &values) {
   return std::exp(sum / double(values.size()));
 }
 
-// Of this shape the study prints numbers that are no medians of what its public code gives, which
-// are those of the second column; they are nearer to geometric means.
+// For this shape the paper's numbers are not the medians of what its published code gives (second
+// column); they are closer to geometric means.
 TEST(SyntheticTest, GaussianEliminationTakesWhatTheStudysCodeGives) {
   for (auto [seed, makespan] : {std::pair(0, 288804), std::pair(1, 4303), std::pair(2, 16349)}) {
     Draw draw(seed);

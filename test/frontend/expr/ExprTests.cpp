@@ -76,7 +76,7 @@ TEST_F(ExprTest, MistakesAreNamed) {
   Axis r = axis(n, "r");
   EXPECT_EQ(errorOf([&] { f(0, 1); }), "tensor 'F': expected 1 indices, got 2");
   EXPECT_EQ(errorOf([&] { f(0.5); }),
-            "tensor 'F': expected whole numbers as indices, got 0.5 of type f32");
+            "tensor 'F': expected integers as indices, got 0.5 of type f32");
   EXPECT_EQ(errorOf([&] { select(f(0), 1, 2); }),
             "operator 'select': expected conditions (bool), got f32 in F[0]");
   EXPECT_EQ(
@@ -85,7 +85,7 @@ TEST_F(ExprTest, MistakesAreNamed) {
   EXPECT_EQ(errorOf([&] { placeholder({Expr(-1)}, DType::F32, "U"); }),
             "placeholder 'U': expected sizes of 0 or more, got -1");
   EXPECT_EQ(errorOf([&] { placeholder({f(0)}, DType::F32, "U"); }),
-            "placeholder 'U': expected sizes made of whole numbers and hr.var, got F[0]");
+            "placeholder 'U': expected sizes made of integers and hr.var, got F[0]");
   EXPECT_EQ(errorOf([&] { sum(f(r), {}); }),
             "reduction of F[r]: expected an axis to reduce along, got none");
   EXPECT_EQ(errorOf([&] { placeholder({n}, DType::I8, "S")(0) + 300; }),

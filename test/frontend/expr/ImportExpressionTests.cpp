@@ -113,7 +113,7 @@ TEST_F(ImportExpression, MistakesNameStageAndExpression) {
             "stage 'C': axis 'r' is used outside its reduction in A[i, r]");
   EXPECT_EQ(errorOf(compute(
                 {var("q")}, [&](auto i) { return i[0]; }, "C")),
-            "size 'q': expected a placeholder with a dimension of this size, found none");
+            "size 'q': expected a placeholder with a dimension of this size, got none");
   EXPECT_EQ(errorOf(x), "output 'X': expected a computed tensor, got a placeholder");
 }
 

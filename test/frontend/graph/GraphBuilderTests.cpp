@@ -98,11 +98,11 @@ TEST(GraphBuilder, ErrorsNameTheNode) {
   EXPECT_EQ(messageOf([&] { b->matrixProduct(x, x); }),
             "net: 'scores': matrices 2 x 3 and 2 x 3 cannot be multiplied");
   EXPECT_EQ(messageOf([&] { b->elementwise("add", {x, i}); }),
-            "net: 'scores': add: expected operands of one type, found f64 and i64");
+            "net: 'scores': add: expected operands of one type, got f64 and i64");
   EXPECT_EQ(messageOf([&] { b->elementwise("exp", {i}); }),
-            "net: 'scores': exp: expected floating-point numbers, found i64");
+            "net: 'scores': exp: expected floating-point numbers, got i64");
   EXPECT_EQ(messageOf([&] { b->elementwise("add", {x}); }),
-            "net: 'scores': add: expected 2 operands, found 1");
+            "net: 'scores': add: expected 2 operands, got 1");
   EXPECT_EQ(messageOf([&] { b->reshape(x, {int64_t(4)}); }),
             "net: 'scores': 2 x 3 cannot take the shape 4");
 }

@@ -95,5 +95,5 @@ def test_a_file_that_is_no_machine_is_named(layer: Path, tmp_path: Path) -> None
         hr.load(layer, accelerator="nowhere.json")(images(2))
     text = tmp_path / "text.json"
     text.write_text("no JSON")
-    with pytest.raises(hr.InvalidFileError, match=r"text\.json: the file is no JSON"):
+    with pytest.raises(hr.InvalidFileError, match=r"text\.json: the file is not JSON"):
         hr.load(layer, accelerator=text)(images(2))

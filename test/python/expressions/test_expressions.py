@@ -59,6 +59,13 @@ class TestProducts:
         a, b = (RNG.integers(-3, 4, s).astype(numpy) for s in ((6, 5), (5, 8)))
         check(matmul(6, 8, 5, dtype), (a, b), a @ b)
 
+    def test_the_deprecated_name_of_a_minimum_is_accepted(self):
+        with pytest.warns(DeprecationWarning, match="'least' is deprecated, use 'min'"):
+            n = hr.var("n", least=2)
+        X = hr.placeholder((n,), "f32", name="X")
+        f = hr.compile(hr.compute((n - 1,), lambda i: X[i] + X[i + 1]))
+        assert f(np.arange(3, dtype="float32")).tolist() == [1, 3]
+
     @pytest.mark.parametrize("dtype", ["f16", "bf16"])
     def test_half_precision_is_summed_in_single(self, dtype):
         n = hr.var("n")

@@ -142,9 +142,9 @@ def test_a_library_is_found_by_a_plain_name(library):
         (
             {},
             CALLED.replace("i.i j.i k.i", "i.i k.i j.i").replace("k.o i.i", "i.i k.o") + CALL,
-            "'k.o' cannot stand inside a call",
+            "'k.o' cannot be inside a call",
         ),
-        ({"n": 36}, CALLED + CALL, "tiles of 8 along 'i' are not all whole"),
+        ({"n": 36}, CALLED + CALL, "tiles of 8 along 'i' are not all complete"),
         ({"dtype": "f64"}, CALLED + CALL, "elements are f64 in 'A'"),
         ({"function": lambda a, b: a + b}, CALLED + CALL, "computes another function"),
         ({}, CALLED + "C: unroll k.i\n" + CALL, "'k.i' is parallel, unrolled or vectorized"),
@@ -173,7 +173,7 @@ def test_declarations_are_checked(library):
     with pytest.raises(hr.InvalidArgumentError, match="letters, digits"):
         hr.intrinsic("a b", product(8, 8, 8))
     with pytest.raises(
-        hr.InvalidArgumentError, match="constants of 2 or more, found a dynamic dimension"
+        hr.InvalidArgumentError, match="constants of 2 or more, got a dynamic dimension"
     ):
         hr.intrinsic("x", product(hr.var("n"), 8, 8))
     with pytest.raises(hr.TypeMismatchError, match="hr.intrinsic: expected tensors"):

@@ -126,7 +126,7 @@ def test_a_stage_that_is_read_at_shifted_places_is_computed_inside_another(recip
 
 def test_a_result_of_the_program_is_not_computed_inside_another():
     bx, by = blur()
-    with pytest.raises(hr.InvalidArgumentError, match="'bx' is needed as a whole: it is a result"):
+    with pytest.raises(hr.InvalidArgumentError, match="'bx' is needed completely: it is a result"):
         hr.schedule([bx, by]).apply("bx: compute_at by i")
 
 

@@ -108,7 +108,7 @@ def test_matrices_that_cannot_be_factorized_are_named() -> None:
     ("a", "b", "options", "message"),
     [
         ((3, 4), (3, 1), {}, "expected square matrices"),
-        ((3, 3), (4, 1), {}, "expected right sides of the matrices"),
+        ((3, 3), (4, 1), {}, "expected right-hand sides with the matrices"),
         ((3, 3), (3,), {}, "of one rank, at least 2"),
         ((3, 3, 3), (3, 3, 3), {"complex": True}, "a last dimension of 2"),
         ((2, 3, 3), (4, 3, 1), {}, "leading dimensions"),

@@ -229,7 +229,7 @@ REFUSED = {
             "[apart] u, v = Split<axis = 0>(x, p) y = Neg(v)",
         ),
         lambda n: (rows(n),),
-        "'apart'.*expected sizes of 0 or more, found 3 x -1, for n = 2",
+        "'apart'.*expected sizes of 0 or more, got 3 x -1, for n = 2",
     ),
     "topk": (
         f"m (float[n,2] x) => (float y) {{ {vector('k', 3)} [best] y, i = TopK<axis = 0>(x, k) }}",
@@ -239,7 +239,7 @@ REFUSED = {
     "pad": (
         f"m (float[n,2] x) => (float y) {{ {vector('p', -2, 0, -2, 0)} [cut] y = Pad(x, p) }}",
         lambda n: (rows(n),),
-        "'cut'.*size less negative pads: expected 0 or more, found -2, for n = 2",
+        "'cut'.*size less negative pads: expected 0 or more, got -2, for n = 2",
     ),
     "gather": (
         "m (float[n,2] x) => (float y) { i = Constant<value_int = 2>() [pick] y = Gather(x, i) }",
@@ -301,7 +301,7 @@ def test_reports_are_of_the_program_that_serves(load) -> None:
 
 
 def test_stages_leave_small_sizes_open(load) -> None:
-    """The sum over NonZero's result makes it a model in stages."""
+    """The sum over NonZero's result makes it a staged model."""
     model = load(
         "m (float[n,2] x) => (float y) {"
         f" {ZERO} {vector('c', 40)} {AXIS} p = Slice(x, o, c, a) q = NonZero(x)"

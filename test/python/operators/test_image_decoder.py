@@ -114,7 +114,7 @@ def test_a_picture_that_is_too_large_is_one_sentence(decode) -> None:
     with pytest.raises(hr.UnsupportedError) as error:
         decode(bytes(header))
     assert "ImageDecoder" in str(error.value)
-    assert "at most 134217728 pixels, found one of 1000000 x 1000000" in str(error.value)
+    assert "at most 134217728 pixels, got one of 1000000 x 1000000" in str(error.value)
 
 
 def test_what_is_no_list_of_bytes_is_named(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_runs_of_elements(load, numbers, kind):
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32])
 def test_joins_of_what_is_picked_along_any_axis(load, axis, kind):
-    """Rows, of a length that is no vector's, and whole matrices of a table; also picked twice, or read by others."""
+    """Rows whose length does not fill vectors, and whole matrices of a table; also gathered twice, or read by others."""
     random = np.random.default_rng(3)
     table = (100 * random.standard_normal((9, 70, 27))).astype(kind)
     nodes = [

@@ -115,7 +115,7 @@ CACHE = (F32, [1, 2, 5, 8])
             "GroupQueryAttention",
             [QUERY, KEY, KEY, (F32, [1, 1, 5, 8]), CACHE, LAST, TOTAL],
             GROUPS,
-            "expected 1 x 2 x 5 x 8, found 1 x 1 x 5 x 8",
+            "expected 1 x 2 x 5 x 8, got 1 x 1 x 5 x 8",
         ),
         (
             "GroupQueryAttention",

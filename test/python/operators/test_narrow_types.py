@@ -159,7 +159,7 @@ def limits(name: str) -> np.ndarray:
 
 
 def all_roundings(name: str) -> np.ndarray:
-    """Those, their neighbours, and what is no number."""
+    """The type's limits, their neighbours, NaN and infinities."""
     few = limits(name)
     few = np.concatenate([few, np.nextafter(few, np.inf), np.nextafter(few, -np.inf)]).astype("f4")
     special = np.array([np.nan, np.inf, -np.inf, -0.0], np.float32)
@@ -263,7 +263,7 @@ def test_types_for_storage_are_moved_but_not_computed_with(tmp_path):
     x = np.arange(24, dtype=np.uint8).view(dtype).reshape(4, 6)
     turned = load(tmp_path, "Transpose", [(dtype, x.shape)], dtype, perm=[1, 0])
     np.testing.assert_array_equal(turned(x).view(np.uint8), x.T.view(np.uint8))
-    with pytest.raises(hr.Error, match="expected numbers, found f8E4M3FN"):
+    with pytest.raises(hr.Error, match="expected numbers, got f8E4M3FN"):
         load(tmp_path, "Add", [(dtype, x.shape)] * 2, dtype)
 
 

@@ -324,8 +324,8 @@ def test_chains_of_decisions_are_walked_to_their_end(load) -> None:
 
 HOSTILE = {
     "lengths that differ": ({"nodes_modes": ["BRANCH_LEQ", "LEAF"]}, "'nodes_modes': expected 3"),
-    "a mode that is none": ({"nodes_modes": ["MAYBE", "LEAF", "LEAF"]}, "BRANCH_LEQ.*'MAYBE'"),
-    "a child outside": ({"nodes_truenodeids": [9, 0, 0]}, "a node of tree 0, found 9"),
+    "an unknown mode": ({"nodes_modes": ["MAYBE", "LEAF", "LEAF"]}, "BRANCH_LEQ.*'MAYBE'"),
+    "a child outside": ({"nodes_truenodeids": [9, 0, 0]}, "a node of tree 0, got 9"),
     "a cycle": (
         {"nodes_modes": ["BRANCH_LEQ", "BRANCH_LT", "LEAF"], "nodes_falsenodeids": [2, 1, 0]},
         "cycle",
@@ -335,15 +335,15 @@ HOSTILE = {
     "a negative feature": ({"nodes_featureids": [-1, 0, 0]}, "'nodes_featureids'.*-1"),
     "a feature that rows lack": (
         {"nodes_featureids": [5, 0, 0]},
-        "expected 6 features or more, found 2",
+        "expected 6 features or more, got 2",
     ),
     "weights of nowhere": ({"target_nodeids": [1, 7]}, "'target_nodeids'.*found 7"),
     "weights that differ in number": ({"target_weights": [1.0]}, "'target_weights': expected 2"),
-    "a target outside": ({"target_ids": [0, 1]}, "targets from 0 to 0, found 1"),
+    "a target outside": ({"target_ids": [0, 1]}, "targets from 0 to 0, got 1"),
     "no targets": ({"n_targets": 0}, "1 target or more"),
     "targets without number": ({"n_targets": 2**62}, "at most 2.27 weights"),
     "base values that differ in number": ({"base_values": [1.0, 2.0]}, "'base_values': expected 1"),
-    "no nodes": ({"nodes_treeids": None}, "expected nodes, found none"),
+    "no nodes": ({"nodes_treeids": None}, "expected nodes, got none"),
     "an unknown aggregate": ({"aggregate_function": "MEDIAN"}, "'MEDIAN'"),
     "an unknown transform": ({"post_transform": "SQUARE"}, "'SQUARE'"),
 }

@@ -43,7 +43,7 @@ def test_linear_models_take_every_type(load, element: str) -> None:
 def test_a_free_number_of_features_is_that_of_the_model(load) -> None:
     model = load("LinearRegressor", ["f32"], ["f32"], coefficients=[1.0, 2.0])
     assert model(f32([1, 2])).tolist() == [[5]]
-    with pytest.raises(hr.Error, match="node .it. .*expected 2 features, found 1 x 3"):
+    with pytest.raises(hr.Error, match="node .it. .*expected 2 features, got 1 x 3"):
         model(f32([1, 2, 3]))
 
 
@@ -66,12 +66,12 @@ def test_one_linear_score_serves_two_classes(load, tmp_path: Path, post: str) ->
 @pytest.mark.parametrize(
     ("op", "attributes", "message"),
     [
-        ("LinearRegressor", {"coefficients": [1.0, 2.0, 3.0]}, "expected 3 features, found .*2"),
+        ("LinearRegressor", {"coefficients": [1.0, 2.0, 3.0]}, "expected 3 features, got .*2"),
         ("LinearRegressor", {"coefficients": [1.0], "targets": 0}, "'coefficients'"),
         ("LinearRegressor", {"coefficients": [1.0, 2.0], "intercepts": [1.0, 2.0]}, "'intercepts'"),
         ("SVMRegressor", {"coefficients": [1.0, 1.0], "rho": [0.0], "n_supports": 3}, "'coeff"),
         ("SVMRegressor", {"coefficients": [1.0, 1.0]}, "'rho'"),
-        ("Scaler", {"offset": [1.0, 2.0, 3.0]}, "expected 3 features, found .*2"),
+        ("Scaler", {"offset": [1.0, 2.0, 3.0]}, "expected 3 features, got .*2"),
         ("Normalizer", {"norm": "L7"}, "'L7'"),
         ("Imputer", {}, "'imputed_value_floats' is missing"),
     ],
@@ -82,7 +82,7 @@ def test_models_that_do_not_fit_are_refused(load, op: str, attributes, message: 
 
 
 def test_support_vectors_of_classes_are_counted(load) -> None:
-    with pytest.raises(hr.Error, match="'vectors_per_class'.*found -1"):
+    with pytest.raises(hr.Error, match="'vectors_per_class'.*got -1"):
         load(
             "SVMClassifier",
             ["f32"],
@@ -127,7 +127,7 @@ def test_unknown_categories_are_errors_where_they_must_be_known(load) -> None:
     with pytest.raises(hr.Error, match="'it'"):
         numbers(np.array([6]))
     words = load("OneHotEncoder", ["string"], ["f32"], rank=1, cats_strings=["a"], zeros=0)
-    with pytest.raises(hr.Error, match="'it'.*found '\\?'"):
+    with pytest.raises(hr.Error, match="'it'.*got '\\?'"):
         words(np.array(["?"], dtype=object))
 
 
@@ -181,11 +181,11 @@ def test_maps_are_cast_to_dense_and_sparse_rows(load) -> None:
     assert dense({9: 2.0, 1: 3.7, 4: -1.0}).tolist() == [[3, -1, 2]]
     sparse = load("CastMap", kind, ["f32"], map_form="SPARSE", max_map=4)
     assert sparse({2: 1.5, 0: 7}).tolist() == [[7, 0, 1.5, 0]]
-    with pytest.raises(hr.Error, match="keys from 0 to 3, found 4"):
+    with pytest.raises(hr.Error, match="keys from 0 to 3, got 4"):
         sparse({4: 1.0})
     texts = load("CastMap", [map_type("i64", "string")], ["f32"])
     assert texts({0: "1.5", 1: "-2"}).tolist() == [[1.5, -2]]
-    with pytest.raises(hr.Error, match="expected numbers as values, found 'three'"):
+    with pytest.raises(hr.Error, match="expected numbers as values, got 'three'"):
         texts({0: "three"})
 
 

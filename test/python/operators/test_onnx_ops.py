@@ -90,7 +90,7 @@ def test_shapes_that_data_tell_are_taken_from_there(tmp_path: Path) -> None:
 
 def test_unsigned_inputs_of_functions_of_floats_are_refused_by_name(tmp_path: Path) -> None:
     case = one("Exp", np.zeros(3, np.uint8))
-    refuse(case, tmp_path, headrace.TypeMismatchError, "'x0'", "expected floats, found ui8")
+    refuse(case, tmp_path, headrace.TypeMismatchError, "'x0'", "expected floats, got ui8")
 
 
 def test_sizes_outside_their_range_are_refused(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_operators_as_of_the_newest_operator_set(tmp_path: Path) -> None:
         version = [helper.make_opsetid("", opset)]
         onnx.save(helper.make_model(graph, opset_imports=version, ir_version=8), path)
         if opset == 29:
-            with pytest.raises(headrace.Error, match="1 to 28, found 29"):
+            with pytest.raises(headrace.Error, match="1 to 28, got 29"):
                 headrace.load(path)
             continue
         rows, columns, rest = headrace.load(path)(**inputs)

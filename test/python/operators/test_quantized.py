@@ -253,7 +253,7 @@ def test_data_give_their_own_scale(tmp_path, case):
 def test_types_that_do_not_fit_are_named(tmp_path):
     x = np.zeros((2, 2), np.int32)
     model = build("MatMulInteger", {"a": x, "b": x}, {}, {"y": np.int32}, order=["a", "b"])
-    with pytest.raises(hr.Error, match=r"input 0 \('a'\): expected 8-bit integers, found i32"):
+    with pytest.raises(hr.Error, match=r"input 0 \('a'\): expected 8-bit integers, got i32"):
         ours(tmp_path, model, {"a": x, "b": x})
     y = np.zeros((2, 3), np.uint8)
     model = build(
@@ -263,7 +263,7 @@ def test_types_that_do_not_fit_are_named(tmp_path):
         {"y": np.int32},
         order=["a", "b", "az"],
     )
-    with pytest.raises(hr.Error, match="expected one number or 2, found 5"):
+    with pytest.raises(hr.Error, match="expected one number or 2, got 5"):
         ours(tmp_path, model, {"a": y, "b": y.T.copy()})
 
 

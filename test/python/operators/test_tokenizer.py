@@ -113,7 +113,7 @@ def test_patterns_that_are_refused(pattern: str, fault: str) -> None:
     model = hr.load(tokenizer(f'mark = 0, pad_value = "", mincharnum = 1, tokenexp = "{pattern}"'))
     with pytest.raises(hr.UnsupportedError) as raised:
         model(["a"])
-    assert f"found {fault} in" in str(raised.value)
+    assert f"got {fault} in" in str(raised.value)
 
 
 def test_a_long_text_of_beginnings_takes_linear_time() -> None:
@@ -152,7 +152,7 @@ def test_counts_of_words_in_one_model() -> None:
     "attributes, message",
     [
         ("mincharnum = 1", "expected an attribute 'separators' or 'tokenexp'"),
-        ('mincharnum = 0, tokenexp = "a"', "'mincharnum': expected 1 or more, found 0"),
+        ('mincharnum = 0, tokenexp = "a"', "'mincharnum': expected 1 or more, got 0"),
         ('mincharnum = 2, tokenexp = "."', "'mincharnum': expected 1 for tokens of one character"),
         ('mincharnum = 1, tokenexp = "(a"', "'tokenexp': expected a regular expression"),
         ('mincharnum = 1, separators = ["[b"]', "'separators': expected a regular expression"),

@@ -176,7 +176,7 @@ def test_torch_tensors(digits, images):
     assert torch.from_dlpack(logits).data_ptr() == logits.ctypes.data
     with pytest.raises(hr.TypeMismatchError, match="'image': expected float32, got float64"):
         digits(tensor.double())
-    with pytest.raises(hr.InvalidArgumentError, match="main memory.*'meta'"):
+    with pytest.raises(hr.InvalidArgumentError, match="host memory.*'meta'"):
         digits(tensor.to("meta"))
 
 

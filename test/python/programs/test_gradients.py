@@ -98,7 +98,7 @@ def test_weights_by_name(digits: hr.Model, images: np.ndarray) -> None:
 def test_errors_name_what_is_wrong(digits: hr.Model, loss: hr.Model) -> None:
     with pytest.raises(hr.InvalidArgumentError, match="expected a program that yields one number"):
         hr.grad(digits)
-    with pytest.raises(hr.InvalidArgumentError, match="found 'y'; the inputs are 'x', 'target'"):
+    with pytest.raises(hr.InvalidArgumentError, match="got 'y'; the inputs are 'x', 'target'"):
         hr.grad(loss, wrt="y")
 
 
@@ -184,14 +184,14 @@ def test_models_against_autograd(small_models: Path, name: str) -> None:
                 same = parameter.detach().float().numpy().T
                 if same.shape == files[weight].shape and np.array_equal(same, files[weight]):
                     expected[weight] = parameter.grad.T
-    # Some gradients are 0 but for rounding: errors count against the largest of all as well.
+    # Some gradients are 0 except for rounding: errors count against the largest of all as well.
     largest = max(
         float(gradient.abs().max()) for gradient in expected.values() if gradient is not None
     )
     compared = 0
     for weight, gradient in zip(["input", *weights], gradients):
         if weight not in expected or expected[weight] is None:
-            continue  # statistics of normalizations are no parameters
+            continue  # statistics of normalizations are not parameters
         exact = expected[weight].numpy()
         error = np.abs(gradient - exact).max() / max(np.abs(exact).max(), 1e-3 * largest)
         assert error < 1e-4, f"{name}: the gradient of '{weight}' is off by {error:.1e}"

@@ -104,7 +104,7 @@ def test_packages_are_made_and_run_with_weights_once(tmp_path, empty):
 
 def test_models_that_are_gone_leave_no_weights(tmp_path):
     after = measured(AGAIN, write_chain(tmp_path / "model.onnx", 3, WIDTH))
-    # The old model goes when the new one is there: two of them, at the most.
+    # The old model is freed when the new one exists: at most two at a time.
     assert max(after[2:]) < after[1] + LAYER
 
 

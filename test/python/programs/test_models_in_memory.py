@@ -48,9 +48,9 @@ def test_a_model_in_stages_comes_from_bytes() -> None:
 @pytest.mark.parametrize(
     "data, message",
     [
-        (b"", "found an empty file"),
-        (b"model.onnx", "expected an ONNX model, found something else"),
-        (b"PK\x03\x04", "found a zip archive"),
+        (b"", "got an empty file"),
+        (b"model.onnx", "expected an ONNX model, got something else"),
+        (b"PK\x03\x04", "got a zip archive"),
     ],
 )
 def test_bytes_that_are_no_model(data: bytes, message: str) -> None:

@@ -367,7 +367,7 @@ def test_without_pytorch_module_says_so() -> None:
         "except hr.UnsupportedError as error: print(error)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout == "headrace.module: expected the package torch, found none\n"
+    assert shown.stdout == "headrace.module: expected the package torch, got none\n"
 
 
 # Modules
@@ -459,7 +459,7 @@ def test_module_for_inference_keeps_no_gradient(create) -> None:
 
 
 def test_module_refuses_other_things() -> None:
-    with pytest.raises(hr.InvalidArgumentError, match="expected a torch.nn.Module .* found int"):
+    with pytest.raises(hr.InvalidArgumentError, match="expected a torch.nn.Module .* got int"):
         hr.module(3)
 
 

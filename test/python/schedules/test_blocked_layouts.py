@@ -110,9 +110,9 @@ def test_channels_of_their_own_work_in_blocks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("filters", "options", "layout", "reason"),
     [
-        (20, {}, "blocked16", "there are 20 channels, which is no multiple"),
-        (12, {}, "blocked8", "there are 12 channels, which is no multiple"),
-        (16, {"group": 2}, "blocked8", "channels in several groups do not lie in blocks"),
+        (20, {}, "blocked16", "there are 20 channels, which is not a multiple"),
+        (12, {}, "blocked8", "there are 12 channels, which is not a multiple"),
+        (16, {"group": 2}, "blocked8", "channels in several groups cannot be blocked"),
         (16, {}, "blocked32", "expected channels-last, channels-first, blocked8 or blocked16"),
     ],
 )

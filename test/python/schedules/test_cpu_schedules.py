@@ -521,7 +521,7 @@ def test_products_take_full_vectors_with_something_left_over(tmp_path: Path, fea
 
 @pytest.mark.parametrize("features", [3, 6, 17, 20, 22, 24, 25, 30, 37])
 def test_selections_on_tiles_of_any_width(tmp_path: Path, features: int) -> None:
-    """Vectors whose length is no power of two are compared and selected from at the next one."""
+    """Vectors whose length is not a power of two are compared and selected from at the next one."""
     path = tmp_path / "selections.onnx"
     random = np.random.default_rng(0)
     weights = random.standard_normal((8, features)).astype(np.float32)

@@ -57,9 +57,7 @@ def test_options_that_do_nothing_are_refused(file) -> None:
         hr.errors.UnsupportedError, match="read: 'schema' is understood but not executed"
     ):
         read(path, ', schema="double"')
-    with pytest.raises(
-        hr.errors.Error, match='read: expected a value_type such as .*, found "word"'
-    ):
+    with pytest.raises(hr.errors.Error, match='read: expected a value_type such as .*, got "word"'):
         read(path, ', value_type="word"')
 
 

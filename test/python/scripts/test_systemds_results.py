@@ -44,7 +44,7 @@ def test_differences_kept_on_purpose_are_differences() -> None:
 
 
 def show(script: str, found: Any) -> str:
-    return f"{script!r}: expected {EXPECTED[script]}, found {found}"
+    return f"{script!r}: expected {EXPECTED[script]}, got {found}"
 
 
 @pytest.mark.parametrize("formats", ["dense", "sparse"])

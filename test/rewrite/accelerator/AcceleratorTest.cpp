@@ -30,7 +30,7 @@ TEST(AcceleratorTest, FilesAreRead) {
 }
 
 TEST(AcceleratorTest, WhatAMachineCannotBeIsNamed) {
-  EXPECT_EQ(errorIn("no"), "m.json: the file is no JSON");
+  EXPECT_EQ(errorIn("no"), "m.json: the file is not JSON");
   EXPECT_EQ(errorIn("[]"), "m.json: expected an object, got array");
   EXPECT_EQ(errorIn("{}"), "m.json: expected 'name'");
   EXPECT_EQ(errorIn(head + R"({"name": "VVSin", "sizes": [4], "cost": 1}]})"),
@@ -51,7 +51,7 @@ TEST(AcceleratorTest, WhatAMachineCannotBeIsNamed) {
             "m.json: operator 1: there is no key 'speed'");
   EXPECT_EQ(errorIn(head + R"({"name": "VVAdd", "sizes": [4], "cost": 1},
                                {"name": "VVAdd", "sizes": [4], "cost": 2}]})"),
-            "m.json: operator 2: VVAdd of these sizes is there already");
+            "m.json: operator 2: VVAdd of these sizes exists already");
   std::string other = head;
   other.replace(other.find("float16"), 7, "float12");
   EXPECT_EQ(errorIn(other + "]}"),

@@ -82,50 +82,53 @@ TEST_F(ParseTest, ErrorsShowFileLineColumnAndTheLine) {
 TEST_F(ParseTest, MistakesAreNamedAtTheirPlace) {
   EXPECT_EQ(errorInRule("map[rleu](?x) => ?x"), "test.rules:2:12: there is no function 'rleu'");
   EXPECT_EQ(errorInRule("map[3](?x) => ?x"),
-            "test.rules:2:12: attribute 1 of 'map': expected a name, found a number");
+            "test.rules:2:12: attribute 1 of 'map': expected a name, got a number");
   EXPECT_EQ(errorInRule("map[relu](?x, ?y) => ?x"),
-            "test.rules:2:8: 'map': expected 1 operand, found 2");
+            "test.rules:2:8: 'map': expected 1 operand, got 2");
   EXPECT_EQ(errorInRule("split[1](?x) => ?x"),
-            "test.rules:2:8: 'split': expected 2 attributes, found 1");
+            "test.rules:2:8: 'split': expected 2 attributes, got 1");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?y"),
-            "test.rules:2:23: ?y does not stand on the left side, nor has it a value");
+            "test.rules:2:23: ?y is neither on the left-hand side nor defined");
   EXPECT_EQ(errorInRule("map[?x](?x) => ?x"),
             "test.rules:2:16: ?x stands for an attribute elsewhere in this rule");
-  EXPECT_EQ(errorInRule("?x => map[relu](?x)"),
-            "test.rules:2:8: a rule that fits every term: expected an operator on the left side");
+  EXPECT_EQ(
+      errorInRule("?x => map[relu](?x)"),
+      "test.rules:2:8: a rule that fits every term: expected an operator on the left-hand side");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where size(?x) > 1"),
-            "test.rules:2:32: 'size': expected 2 arguments, found 1");
+            "test.rules:2:32: 'size': expected 2 arguments, got 1");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where size(1, 1) > 1"),
             "test.rules:2:37: argument 1 of 'size': expected a variable that stands for a term, "
-            "found a number");
+            "got a number");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where extent(?x, 1) > 1"),
             "test.rules:2:32: there is no function 'extent' of sizes");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where ?f = 1"),
             "test.rules:2:32: ?f has a value already; '==' compares");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where ?n = ?n + 1"),
-            "test.rules:2:37: ?n does not stand on the left side, nor has it a value");
+            "test.rules:2:37: ?n is neither on the left-hand side nor defined");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where ?x + 1 > 0"),
-            "test.rules:2:32: expected a number, found a variable that stands for a term");
+            "test.rules:2:32: expected a number, got a variable that stands for a term");
   EXPECT_EQ(errorInRule("split[1 + 1, 2](?x) => ?x"),
-            "test.rules:2:16: expected ',' or ']': attributes on the left side are no expressions");
+            "test.rules:2:16: expected ',' or ']': attributes on the left-hand side cannot be "
+            "expressions");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x ?x"),
-            "test.rules:2:26: expected 'where' or the end of the rule, found the variable ?x");
-  EXPECT_EQ(errorInRule("map[?f](?x) = ?x"), "test.rules:2:20: expected '=>', found '='");
+            "test.rules:2:26: expected 'where' or the end of the rule, got the variable ?x");
+  EXPECT_EQ(errorInRule("map[?f](?x) = ?x"), "test.rules:2:20: expected '=>', got '='");
   EXPECT_EQ(errorInRule("for MVMul[?n] map[?f](?x) => ?x"),
-            "test.rules:2:12: 'MVMul': expected 2 sizes, found 1");
+            "test.rules:2:12: 'MVMul': expected 2 sizes, got 1");
   EXPECT_EQ(
       errorInRule("map[?f](?x) => ?x where ?x $ 1"),
-      "test.rules:2:35: expected a name, a number, a variable such as ?x or a symbol, found '$'");
-  EXPECT_EQ(errorInRule("map[?f](?x) <=> ?x"),
-            "test.rules:2:24: a rule that fits every term: expected an operator on the left side");
+      "test.rules:2:35: expected a name, a number, a variable such as ?x or a symbol, got '$'");
+  EXPECT_EQ(
+      errorInRule("map[?f](?x) <=> ?x"),
+      "test.rules:2:24: a rule that fits every term: expected an operator on the left-hand side");
 }
 
 TEST_F(ParseTest, WhatStandsOutsideOfRulesIsRefused) {
   EXPECT_EQ(errorIn("rule r map[?f](?x) => ?x").substr(0, 75),
             "test.rules:1:6: expected a line such as 'level algorithm' before the first ");
   EXPECT_EQ(errorIn("level low").substr(0, 70),
-            "test.rules:1:7: expected 'language', 'algorithm' or 'hardware', found ");
-  EXPECT_EQ(errorIn("hello").substr(0, 52), "test.rules:1:1: expected 'rule' or 'level', found 'h");
+            "test.rules:1:7: expected 'language', 'algorithm' or 'hardware', got ");
+  EXPECT_EQ(errorIn("hello").substr(0, 52), "test.rules:1:1: expected 'rule' or 'level', got 'h");
   EXPECT_EQ(errorIn(""), "");
 }
 
@@ -150,9 +153,9 @@ TEST_F(ParseTest, DeepNestingIsRefusedBeforeTheStackEnds) {
 TEST_F(ParseTest, BytesThatAreNoTextAreRefused) {
   EXPECT_NE(errorIn("level \xff\xfe"), "");
   EXPECT_EQ(errorOf([] { Source("f", std::string("a\0b", 3)); }),
-            "f: expected a text of at most 4194304 bytes, found a zero byte at byte 1");
+            "f: expected a text of at most 4194304 bytes, got a zero byte at byte 1");
   EXPECT_NE(errorIn("level algorithm rule r map[99999999999999999999](?x) => ?x")
-                .find("expected a whole number"),
+                .find("expected an integer"),
             std::string::npos);
 }
 

@@ -30,7 +30,7 @@ TEST_F(CheckRulesTest, AnUnsoundRuleIsNamedWithItsCounterExample) {
                            "rule bad map[relu](map[tanh](?x)) => map[tanh](?x)\n");
   ASSERT_EQ(result.faults.size(), 1u);
   EXPECT_EQ(result.faults[0].rule->name, "bad");
-  EXPECT_NE(result.faults[0].reason.find("the left side is 0, the right side -0."),
+  EXPECT_NE(result.faults[0].reason.find("the left-hand side is 0, the right-hand side -0."),
             std::string::npos);
   EXPECT_NE(result.faults[0].reason.find("\n  where ?x has shape ["), std::string::npos);
 }
@@ -42,7 +42,8 @@ TEST_F(CheckRulesTest, ARuleThatIsWrongForSomeSizesOnlyIsCaught) {
                            "  where size(?x, 1) % ?n == 0\n");
   ASSERT_EQ(result.faults.size(), 1u);
   EXPECT_EQ(result.faults[0].rule->name, "bad");
-  EXPECT_NE(result.faults[0].reason.find("the right side has no shape: split"), std::string::npos);
+  EXPECT_NE(result.faults[0].reason.find("the right-hand side has no shape: split"),
+            std::string::npos);
 }
 
 TEST_F(CheckRulesTest, ARuleThatChangesTheShapeIsCaught) {

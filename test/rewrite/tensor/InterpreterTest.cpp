@@ -70,15 +70,17 @@ TEST_F(InterpreterTest, EmptyAxesGiveEmptyOrNeutralResults) {
 
 TEST_F(InterpreterTest, OperandsThatDoNotFitAreNamed) {
   auto errorIn = [&](const std::string &contents) { return errorOf([&] { valueOf(contents); }); };
-  EXPECT_EQ(errorIn("split[1, 4](tensor[x, 6])"), "split[1, 4]: axis 1 of [6] is no multiple of 4");
-  EXPECT_EQ(errorIn("split[1, 0](tensor[x, 6])"), "split[1, 0]: axis 1 of [6] is no multiple of 0");
+  EXPECT_EQ(errorIn("split[1, 4](tensor[x, 6])"),
+            "split[1, 4]: axis 1 of [6] is not a multiple of 4");
+  EXPECT_EQ(errorIn("split[1, 0](tensor[x, 6])"),
+            "split[1, 0]: axis 1 of [6] is not a multiple of 0");
   EXPECT_EQ(errorIn("join[1](tensor[x, 6])"), "join[1]: there is no axis 2 in [6]");
   EXPECT_EQ(errorIn("join[-1](tensor[x, 6])"), "join[-1]: there is no axis 0 in [6]");
   EXPECT_EQ(errorIn("zip[add](tensor[x, 2], tensor[y, 3])"),
             "zip[add]: operands of shapes [2] and [3]");
-  EXPECT_EQ(errorIn("map[add](tensor[x, 2])"), "map[add]: 'add' is no function of one scalar");
+  EXPECT_EQ(errorIn("map[add](tensor[x, 2])"), "map[add]: 'add' is not a function of one scalar");
   EXPECT_EQ(errorIn("reduce[sub, 1](tensor[x, 2])"),
-            "reduce[sub, 1]: 'sub' is no function of two scalars whose order does not matter");
+            "reduce[sub, 1]: 'sub' is not a function of two scalars whose order does not matter");
   EXPECT_EQ(errorIn("slide[1, 7, 1](tensor[x, 6])"),
             "slide[1, 7, 1]: no window of 7 fits axis 1 of [6]");
   EXPECT_EQ(errorIn("what(tensor[x, 6])"), "what: there is no operator 'what'");

@@ -40,7 +40,8 @@ TEST_F(TermBuilderTest, AReshapeKeepsTheOrderOfElements) {
 }
 
 TEST_F(TermBuilderTest, NoMovementMakesAScalar) {
-  EXPECT_EQ(errorOf([&] { builder.reshaped(x({1}), {}); }), "no movement makes a scalar of [1]");
+  EXPECT_EQ(errorOf([&] { builder.reshaped(x({1}), {}); }),
+            "no data movement makes a scalar of [1]");
 }
 
 TEST_F(TermBuilderTest, APermutationPutsDimensionsInOrder) {

@@ -170,7 +170,7 @@ TEST_F(CudaTest, RecordedCallsAreDoneWhenTheGraphRuns) {
               executable.enqueue(host, others, stream, &own.allocator);
             }),
             "program 'chain', recorded as a graph: expected all tensors on the device, got one in "
-            "main memory");
+            "host memory");
   EXPECT_EQ(errorOf([&] {
               std::vector<Tensor> others(1);
               executable.enqueue(inputs, others, stream);
@@ -441,7 +441,7 @@ TEST_F(CudaTest, TensorsMustBeWhereTheProgramIs) {
   EXPECT_EQ(errorOf([&] { executable.run(std::vector{elsewhere}); }),
             "input 'x': expected a tensor in device 0, got one in device 3");
   EXPECT_EQ(errorOf([&] { chainExecutable().run(std::vector{onDevice(x)}); }),
-            "input 'x': expected a tensor in main memory, got one in device 0");
+            "input 'x': expected a tensor in host memory, got one in device 0");
 }
 
 /// (x + 1) * (x + 2) with b = a + 1 on the device and the rest on the host.
@@ -484,7 +484,7 @@ TEST_F(CudaTest, TheHostAndTheDeviceShareAProgram) {
 TEST_F(CudaTest, ASharedProgramTakesTensorsOfBothPlaces) {
   Executable executable = sharedChain();
   Tensor x = onDevice(counting(8));
-  Tensor y = executable.run(std::vector{x})[0]; // an input is there, so the output is
+  Tensor y = executable.run(std::vector{x})[0]; // an input is on the device, so the output is
   EXPECT_EQ(y.place().device, 0);
   expectChain(onHost(y), 8);
   std::vector<Tensor> given{onDevice(counting(8))};
@@ -529,7 +529,7 @@ TEST_F(CudaTest, AnOldDriverIsOneLine) {
 TEST_F(CudaTest, AMachineWithoutDevicesIsOneLine) {
   fake->devices = 0;
   EXPECT_EQ(errorOf([] { deviceChainExecutable(); }),
-            "no NVIDIA device: the driver is there, but finds none");
+            "no NVIDIA device: the driver is installed, but finds none");
 }
 
 TEST_F(CudaTest, CompiledImagesAreKeptOnDisk) {

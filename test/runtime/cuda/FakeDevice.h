@@ -12,7 +12,7 @@ namespace headrace::cuda {
 
 /// A unit of work in a stream or a graph.
 struct Work {
-  Function function = nullptr; // null if it is no launch
+  Function function = nullptr; // null if it is not a launch
   std::vector<uint64_t> words; // arguments
   std::vector<TensorMap> maps; // by argument
   std::function<void()> other;

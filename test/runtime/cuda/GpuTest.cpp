@@ -193,7 +193,7 @@ TEST_F(GpuTest, ManySmallKernelsAreOneGraph) {
   auto each = [&](auto to) {
     return std::chrono::duration<double, std::micro>(to - start).count() / calls;
   };
-  std::printf("50 kernels: %.1f us a call, %.2f us a kernel, %.2f us to submit\n", each(end),
+  std::printf("50 kernels: %.1f us per call, %.2f us per kernel, %.2f us to submit\n", each(end),
               each(end) / steps, each(submitted));
   EXPECT_EQ(cuda::toHost(outputs[0], nullptr).as<float>()[7], 57);
 }

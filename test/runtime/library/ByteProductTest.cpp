@@ -43,7 +43,7 @@ struct Case {
   std::vector<uint8_t> a = random(batch * strideA() + 8, 1);
   std::vector<uint8_t> b = random((sharedB ? 1 : batch) * (transB ? n : k) * ldb() + 8, 2);
 
-  /// By the definition; memory between rows stays what it was.
+  /// The result by the definition; memory between rows stays unchanged.
   std::vector<int32_t> expected() const {
     auto number = [](uint8_t byte, bool isUnsigned) -> int64_t {
       return isUnsigned ? int64_t{byte} : int64_t{static_cast<int8_t>(byte)};

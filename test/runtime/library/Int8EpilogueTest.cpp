@@ -21,7 +21,7 @@ std::vector<uint8_t> randomBytes(int64_t count, unsigned seed) {
   return result;
 }
 
-/// By the definition, each operation rounded to single precision.
+/// The definition, with each operation rounded to f32.
 int32_t roundedTo(float x, const ByteRounding &to) {
   float quotient = x / to.scale;
   return static_cast<int32_t>(std::clamp(std::nearbyint(quotient) + to.zero, to.low, to.high));

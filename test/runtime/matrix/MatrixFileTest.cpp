@@ -165,15 +165,15 @@ TEST_P(BadMetadata, IsRefusedWithItsEntryAndReason) { expectRefused(GetParam());
 INSTANTIATE_TEST_SUITE_P(
     MatrixFile, BadMetadata,
     testing::Values(
-        BadFile{"None", "x.dat", "1 1 1\n", "", "or told by x.dat.mtd"},
-        BadFile{"NoFormat", "x.dat", "1 1 1\n", R"({"rows": 1})", "told by 'format' in x.dat.mtd"},
+        BadFile{"None", "x.dat", "1 1 1\n", "", "or in x.dat.mtd"},
+        BadFile{"NoFormat", "x.dat", "1 1 1\n", R"({"rows": 1})", "in 'format' in x.dat.mtd"},
         BadFile{"NotJson", "x.csv", "1\n", "{\n\"rows\": 1,\n oops}", "x.csv.mtd:3: expected JSON"},
         BadFile{"Cut", "x.csv", "1\n", "{\"rows\": 1", "x.csv.mtd:1: expected JSON"},
         BadFile{"List", "x.csv", "1\n", "[1]", "expected a JSON object"},
         BadFile{"Deep", "x.csv", "1\n", std::string(500'000, '['), "expected JSON"},
         BadFile{"Huge", "x.csv", "1\n", std::string(2'000'000, ' '), "at most 1 MB"},
         BadFile{"Word", "x.csv", "1\n", R"({"rows": "many"})",
-                "'rows': expected a whole number of 0 or more, got '\"many\"'"},
+                "'rows': expected an integer of 0 or more, got '\"many\"'"},
         BadFile{"Fraction", "x.csv", "1\n", R"({"cols": 1.5})", "'cols'"},
         BadFile{"Negative", "x.csv", "1\n", R"({"rows": -2})", "got '-2'"},
         BadFile{"Absurd", "x.csv", "1\n", R"({"rows": 18446744073709551615})", "'rows'"},
@@ -215,7 +215,7 @@ TEST(ScalarFile, IsADoubleUnlessSaid) {
     said.value = value;
     return errorOf(ErrorKind::InvalidFile, [&] { readScalar(folder / "s", said); });
   };
-  EXPECT_CONTAINS(refusal(FileValue::Integer), "s: expected a whole number, got '2.5'");
+  EXPECT_CONTAINS(refusal(FileValue::Integer), "s: expected an integer, got '2.5'");
   EXPECT_CONTAINS(refusal(FileValue::Boolean), "expected TRUE or FALSE, got '2.5'");
   writeText(folder / "s", "");
   EXPECT_CONTAINS(refusal(FileValue::Double), "expected a number, got nothing");

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
     ReadText, BadCells,
     testing::Values(
         BadFile{"NoSizes", "x.ijv", "1 1 1\n", R"({"format": "text"})",
-                "expected its rows and cols to be given, or told by x.ijv.mtd"},
+                "expected its rows and cols as arguments, or in x.ijv.mtd"},
         BadFile{"RowZero", "x", "1 1 1\n0 1 1\n", sizes23,
                 "x:2: expected a row from 1 to 2, got '0'"},
         BadFile{"RowBeyond", "x", "3 1 1\n", sizes23, "x:1: expected a row from 1 to 2, got '3'"},

@@ -226,13 +226,14 @@ TEST_F(EngineTest, UnsoundPlacesAreRefused) {
   EXPECT_EQ(programFault(farChain()), "");
   Program program = farChain();
   program.steps[2].engine = hostEngine;
-  EXPECT_EQ(programFault(program), "step 'b' runs on 'cpu' and uses buffer 2, which lies on 'far'");
+  EXPECT_EQ(programFault(program),
+            "step 'b' runs on 'cpu' and uses buffer 2, which is stored on 'far'");
   program = farChain();
   program.steps[1].operands = {2, 2};
   EXPECT_EQ(programFault(program), "step 'a to far' is a transfer of 'far' from 'far' to 'far'");
   program = farChain();
   program.steps[1].parameters.clear();
-  EXPECT_EQ(programFault(program), "step 'a to far' is no transfer from one buffer to another");
+  EXPECT_EQ(programFault(program), "step 'a to far' is not a transfer from one buffer to another");
   program = farChain();
   program.steps[1].parameters = {DimExpr::symbol(0) * number(8)};
   program.origin = "a.hrpkg";

@@ -67,7 +67,7 @@ TEST(Run, GivenOutputsLieApart) {
     std::vector<Tensor> outputs{at(start)};
     EXPECT_EQ(
         errorOf(ErrorKind::InvalidArgument, [&] { executable.runInto({&x, 1}, outputs, pool); }),
-        "output 'y': expected memory of its own, got some of input 'x'");
+        "output 'y': expected separate memory, got memory of input 'x'");
   }
 }
 
@@ -82,7 +82,7 @@ TEST(Run, GivenOutputsAreNotEachOther) {
   std::vector<Tensor> outputs{memory, memory};
   EXPECT_EQ(
       errorOf(ErrorKind::InvalidArgument, [&] { executable.runInto({&x, 1}, outputs, pool); }),
-      "output 'z': expected memory of its own, got some of output 'y'");
+      "output 'z': expected separate memory, got memory of output 'y'");
 }
 
 TEST(Run, AnyInputAlignmentWillDo) {

@@ -57,7 +57,7 @@ TEST(ThreadPool, SmallLoopsStayInTheCaller) {
 
 TEST(ThreadPool, WorkersTakePart) {
   ThreadPool pool(3);
-  // Every thread waits in its chunk until all three are there.
+  // Every thread waits in its chunk until all three have begun theirs.
   std::atomic<int> arrived{0};
   std::atomic<uint32_t> workers{0};
   pool.parallelFor(3, 1, [&](int64_t, int64_t, int worker) {

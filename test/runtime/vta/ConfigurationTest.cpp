@@ -50,7 +50,7 @@ TEST(VtaConfiguration, RefusesWhatCannotBe) {
   EXPECT_CONTAINS(refusalOf("LOG_BLOCK", "16"), "LOG_BLOCK: expected a number");
   EXPECT_CONTAINS(refusalOf("LOG_BLOCKS", 4), "there is no key 'LOG_BLOCKS'");
   EXPECT_CONTAINS(refusalOf("LOG_OUT_WIDTH", 5), "LOG_OUT_WIDTH: expected the width of inputs");
-  // A micro-op of 32 bits whose two narrow fields leave no room for what the ALU has beside them.
+  // A 32-bit micro-op whose two low-precision fields leave no room for the ALU's other fields.
   Json json = Json::parse(Configuration().json());
   json["LOG_INP_BUFF_SIZE"] = 16;
   json["LOG_WGT_BUFF_SIZE"] = 17;

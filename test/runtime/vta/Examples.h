@@ -11,7 +11,7 @@ namespace headrace::vta::test {
 Configuration exampleConfiguration(const std::string &name);
 std::vector<std::string> exampleNames();
 
-/// The same numbers, I8 or I32, for the same seed, everywhere, in [least, most].
+/// Integers (I8 or I32) in [least, most], which depend on the seed alone.
 Tensor randomTensor(DType type, Shape shape, uint64_t seed, int least, int most);
 
 /// An operation of the ALU, from its definition.

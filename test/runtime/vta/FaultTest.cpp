@@ -157,7 +157,7 @@ TEST_F(VtaFaults, OutOfBoundsInDram) {
   big = program;
   change(big, 5, &Instruction::dramBase, 0xffffffff);
   EXPECT_CONTAINS(faultOf(big), "out of bounds: instruction 5 (STORE OUT) uses bytes 68719476720 "
-                                "to 68719476784 of DRAM, where no buffer is");
+                                "to 68719476784 of DRAM outside of every buffer");
 }
 
 TEST_F(VtaFaults, StoresOnlyIntoResults) {

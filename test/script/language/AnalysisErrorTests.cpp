@@ -44,22 +44,22 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Arguments, AnalysisMistakes,
     testing::Values(
-        Mistake{"x = sum(1, 2)", "1:12: 'sum' takes at most 1 argument, found 2"},
+        Mistake{"x = sum(1, 2)", "1:12: 'sum' takes at most 1 argument, got 2"},
         Mistake{"x = seq(1)", "1:5: 'seq' needs its argument 'to'"},
         Mistake{"x = matrix(0, rows = 1, colls = 2)",
                 "1:25: 'matrix' has no parameter 'colls': it has data, rows, cols, byrow, dims, "
                 "dimnames"},
         Mistake{"x = matrix(0, rows = 1, rows = 2)",
                 "1:25: 'matrix' is given its argument 'rows' twice"},
-        Mistake{"x = time(1)", "1:10: 'time' takes at most 0 arguments, found 1"},
+        Mistake{"x = time(1)", "1:10: 'time' takes at most 0 arguments, got 1"},
         Mistake{"f = function(Double a) return (Double y) { y = a }\nx = f()",
                 "2:5: 'f' needs its argument 'a'"},
         Mistake{"f = function(Double a) return (Double y) { y = a }\nx = f(1, 2)",
-                "2:10: 'f' takes at most 1 argument, found 2"},
+                "2:10: 'f' takes at most 1 argument, got 2"},
         Mistake{"f = function(Double a) return (Double y) { y = a }\nx = f(b = 2)",
                 "2:7: 'f' has no parameter 'b': it has a"},
         Mistake{"f = function(Double a = b, Double b = 1) return (Double y) { y = a }\nx = f()",
-                "1:25: a default may mention the parameters before it, found 'b'"},
+                "1:25: a default may mention the parameters before it, got 'b'"},
         Mistake{"f = function(Double a = f()) return (Double y) { y = a }\nx = f()",
                 "1:25: the defaults of 'f' call each other without end"}),
     [](const auto &info) { return "Case" + std::to_string(info.index); });
@@ -67,13 +67,13 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Results, AnalysisMistakes,
     testing::Values(Mistake{"x = print(1)",
-                            "1:1: 'print' has 0 results, found 1 variable to assign to"},
+                            "1:1: 'print' has 0 results, got 1 variable to assign to"},
                     Mistake{"x = 1 + stop(\"a\")",
                             "1:9: 'stop' has no result: expected it as a statement alone"},
                     Mistake{"f = function() { x = 1 }\ny = 1 + f()",
                             "2:9: 'f' has no result: expected it as a statement alone"},
                     Mistake{"[a, b, c] = eigen(matrix(1, 2, 2))",
-                            "1:8: 'eigen' has 2 results, found 3 variables to assign to"},
+                            "1:8: 'eigen' has 2 results, got 3 variables to assign to"},
                     Mistake{"f = externalFunction(Double a) return (Double b) implemented in "
                             "(classname=\"x\")\ny = f(1)",
                             "2:5: 'externalFunction f' is understood but not executed yet"}),

@@ -47,7 +47,7 @@ TEST(Hostile, WhatIsAllowedIsAlsoAnalyzed) {
 
 TEST(Hostile, LongLinesAndManyStatements) {
   EXPECT_EQ(firstLine(parseError("x = \"" + std::string(1 << 20, 'a') + "\" )")),
-            "test.dml:1:1048584: expected a statement, found ')'");
+            "test.dml:1:1048584: expected a statement, got ')'");
   EXPECT_LT(parseError(std::string(1 << 20, 'a')).size(), 1000U);
   std::string many;
   for (int i = 0; i < 4000; ++i)
@@ -59,9 +59,9 @@ TEST(Hostile, LongLinesAndManyStatements) {
 
 TEST(Hostile, NotAScript) {
   EXPECT_EQ(errorOf([] { Source("a.dml", std::string(17 << 20, ' ')); }),
-            "a.dml: expected a script of at most 16777216 bytes, found 17825792");
+            "a.dml: expected a script of at most 16777216 bytes, got 17825792");
   EXPECT_EQ(errorOf([] { Source("a.dml", std::string("ab\0c", 4)); }),
-            "a.dml: expected a script, found a zero byte at byte 2");
+            "a.dml: expected a script, got a zero byte at byte 2");
   EXPECT_EQ(parseError("x = 1\n\x1b[31m"), "test.dml:2:1: unexpected character outside ASCII\n"
                                            "  ?[31m\n"
                                            "  ^");

@@ -60,7 +60,7 @@ TEST(Loader, StaysInItsFolders) {
   for (const char *name : {"main", "absolute", "moved", "linked"})
     EXPECT_NE(errorOf([&] {
                 folder.analyze(std::string("in/") + name + ".dml");
-              }).find("is not in the script's folder or the script path"),
+              }).find("is not in the script's directory or the script path"),
               std::string::npos)
         << name;
 }
@@ -70,13 +70,13 @@ TEST(Loader, MissingFilesAndFolders) {
   folder.write("main.dml", "source(\"none.dml\") as n");
   EXPECT_EQ(errorOf([&] { folder.analyze("main.dml"); }),
             (folder.path / "main.dml").string() +
-                ":1:1: cannot find 'none.dml' in the script's folder or the script path\n"
+                ":1:1: cannot find 'none.dml' in the script's directory or the script path\n"
                 "  source(\"none.dml\") as n\n"
                 "  ^");
   AnalysisOptions options;
   options.scriptPath = {"/no/such/folder"};
   EXPECT_EQ(analysisError("x = 1", options),
-            "script path: expected a folder, found '/no/such/folder'");
+            "script path: expected a directory, got '/no/such/folder'");
 }
 
 TEST(Loader, MistakesInSourcedFilesAreShownThere) {

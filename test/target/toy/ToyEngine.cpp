@@ -1,5 +1,5 @@
-// The machine: an interpreter of loops. Addresses of its memory are no addresses of the process, so
-// that whoever forgets a copy is found out at once.
+// The machine: an interpreter of loops. Addresses of its memory are not addresses of the process,
+// so that a forgotten copy fails at once.
 #include "runtime/system/AlignedMemory.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Json.h"
@@ -135,7 +135,7 @@ private:
   std::span<const int64_t> symbols;
   std::vector<std::vector<float>> temporaries;
   std::vector<float *> tensors;
-  // of the loop at hand
+  // of the current loop
   const Loop *loop = nullptr;
   std::vector<int64_t> sizes, points;
   std::vector<Walked> elements;                  // what is read, then what is written

@@ -13,7 +13,7 @@ public:
       : random(seed), configuration(configuration) {}
 
   Operator next();
-  /// Of all values, not of those worth trying.
+  /// A schedule of any values, not only of those worth trying.
   Schedule schedule(const Operator &op);
 
 private:

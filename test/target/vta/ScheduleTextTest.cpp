@@ -104,7 +104,7 @@ TEST(VtaLegalSchedules, ACopyOfTheTileTakesRoomInAcc) {
   Schedule schedule{1, 14, 14, 8, 1};
   EXPECT_EQ(refusal(op, schedule), "");
   op.stages[0].op = AluStage::Op::RoundShiftRight;
-  EXPECT_EQ(refusal(op, schedule), "a tile of 14 x 14 x 8, beside 1568 elements of constants and "
+  EXPECT_EQ(refusal(op, schedule), "a tile of 14 x 14 x 8, next to 1568 elements of constants and "
                                    "copies, takes 1568 elements of ACC, there are 480");
 }
 
@@ -115,7 +115,7 @@ TEST(VtaLegalOperators, AreRefusedWithTheReason) {
   auto core = [&]() -> Convolution & { return std::get<Convolution>(op.core); };
   EXPECT_EQ(refusalOf(op), "");
   core().padTop = 3;
-  EXPECT_EQ(refusalOf(op), "with a padding of 3, a window of 3 lies in padding alone");
+  EXPECT_EQ(refusalOf(op), "with a padding of 3, a window of 3 covers only padding");
   core().padTop = -1;
   EXPECT_EQ(refusalOf(op), "a padding of -1, expected 0 or more");
   core().padTop = 16;
@@ -137,7 +137,7 @@ TEST(VtaLegalOperators, AreRefusedWithTheReason) {
   op.stages = {{AluStage::Op::Add, FromImage{0, DType::I8}}};
   EXPECT_EQ(refusalOf(op), "stage 0 reads input 0, which the operator itself reads");
   op.stages = {{AluStage::Op::Add, FromImage{1, DType::F32}}};
-  EXPECT_EQ(refusalOf(op), "stage 0 reads cells of neither 8 nor 32 bits");
+  EXPECT_EQ(refusalOf(op), "stage 0 reads elements of neither 8 nor 32 bits");
   op = pooling();
   std::get<MaxPool>(op.core).windowX = 20;
   EXPECT_EQ(refusalOf(op), "a window of 2x20 is larger than the image");

@@ -61,7 +61,7 @@ TEST(ProgramRecipe, KindsOfOperatorsAreSubjects) {
   EXPECT_EQ(recipe.steps[2].object, "channels-first");
   EXPECT_EQ(recipe.text(), text);
   EXPECT_EQ(errorOf("separate every\n"),
-            "recipe, line 1, column 15: expected a kind of operators, found the end of the line");
+            "recipe, line 1, column 15: expected a kind of operators, got the end of the line");
 }
 
 TEST(ProgramRecipe, GradientsHaveTwoPrograms) {
@@ -75,14 +75,13 @@ TEST(ProgramRecipe, GradientsHaveTwoPrograms) {
 }
 
 TEST(ProgramRecipe, ErrorsSayWhereAndWhatWasExpected) {
-  EXPECT_EQ(errorOf("fuse a under b\n"),
-            "recipe, line 1, column 8: expected 'into', found 'under'");
+  EXPECT_EQ(errorOf("fuse a under b\n"), "recipe, line 1, column 8: expected 'into', got 'under'");
   EXPECT_EQ(errorOf("\npack a by\n"),
-            "recipe, line 2, column 10: expected a name or a number, found the end of the line");
+            "recipe, line 2, column 10: expected a name or a number, got the end of the line");
   EXPECT_EQ(errorOf("separate a b\n"),
-            "recipe, line 1, column 12: expected the end of the line, found 'b'");
+            "recipe, line 1, column 12: expected the end of the line, got 'b'");
   EXPECT_EQ(errorOf("kernel a\n"),
-            "recipe, line 1, column 8: expected a kernel's name and ':', found 'a'");
+            "recipe, line 1, column 8: expected a kernel's name and ':', got 'a'");
 }
 
 TEST(ProgramRecipe, WordsThatNoRecipeHasAreRefusedWithTheNearestOne) {
@@ -92,21 +91,21 @@ TEST(ProgramRecipe, WordsThatNoRecipeHasAreRefusedWithTheNearestOne) {
     EXPECT_TRUE(error.starts_with("recipe, line 2, column ")) << error;
   };
   std::string steps = "expected a step (fold, leave, layout, expand, fuse, separate, walk, merge, "
-                      "plan, pack, keep, recompute, follow, kernel) or a stage and ':', found ";
+                      "plan, pack, keep, recompute, follow, kernel) or a stage and ':', got ";
   ends("\nunfuse a\n", steps + "'unfuse'; did you mean 'fuse'?");
   ends("\nexapnd a as openblas", steps + "'exapnd'; did you mean 'expand'?");
   ends("\nkernl a:\n", steps + "'kernl'; did you mean 'kernel'?");
   ends("\nnonsense\n", steps + "'nonsense'");
   ends("\nlayout every conv channels-frist",
-       "column 19: expected channels-last, channels-first, blocked8 or blocked16, found "
+       "column 19: expected channels-last, channels-first, blocked8 or blocked16, got "
        "'channels-frist'; did you mean 'channels-first'?");
-  ends("\nfuse a inot b", "column 8: expected 'into', found 'inot'; did you mean 'into'?");
+  ends("\nfuse a inot b", "column 8: expected 'into', got 'inot'; did you mean 'into'?");
   ends("\nplan kernel greedily",
-       "column 6: expected 'kernels', found 'kernel'; did you mean 'kernels'?");
+       "column 6: expected 'kernels', got 'kernel'; did you mean 'kernels'?");
   ends("\nplan kernels greedly",
-       "expected greedily or by-time, found 'greedly'; did you mean 'greedily'?");
-  ends("\nfollow recipe loosely", "expected strictly or where-possible, found 'loosely'");
-  ends("\npack a by many", "expected a number of columns, 1 for none, found 'many'");
+       "expected greedily or by-time, got 'greedly'; did you mean 'greedily'?");
+  ends("\nfollow recipe loosely", "expected strictly or where-possible, got 'loosely'");
+  ends("\npack a by many", "expected a number of columns, 1 for none, got 'many'");
 }
 
 TEST(ProgramRecipe, SchedulesKnowTheirLines) {

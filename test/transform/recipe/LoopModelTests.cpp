@@ -141,13 +141,13 @@ TEST(LoopModel, ReorderRefusals) {
   EXPECT_EQ(refusal("C: reorder i k"), "the order of all loops is needed; missing: j");
   EXPECT_EQ(refusal("C: reorder i j k i"), "'i' is named twice");
   EXPECT_EQ(refusal("C: split i by 4\nC: reorder i.i i.o j k"),
-            "'i.i' walks the inside of a tile of 'i.o' and must stay inside it");
+            "'i.i' iterates inside a tile of 'i.o' and must stay inside it");
   EXPECT_EQ(refusal("C: parallel i\nC: reorder j i k"),
-            "'i' is parallel: only parallel loops may stand outside it");
+            "'i' is parallel: only parallel loops may be outside it");
 }
 
 TEST(LoopModel, FuseRefusals) {
-  EXPECT_EQ(refusal("C: fuse i k"), "'k' does not stand directly inside 'i'");
+  EXPECT_EQ(refusal("C: fuse i k"), "'k' is not directly inside 'i'");
   EXPECT_EQ(refusal("C: parallel i\nC: fuse i j"), "'j' and 'i' run differently");
   EXPECT_EQ(refusal("C: fuse i j -> k"), "'C' has a loop 'k' already");
 }
@@ -155,7 +155,7 @@ TEST(LoopModel, FuseRefusals) {
 TEST(LoopModel, ParallelRefusals) {
   EXPECT_EQ(refusal("C: reorder k i j\nC: parallel k"),
             "'k' is a reduction axis; its iterations are not independent");
-  EXPECT_EQ(refusal("C: parallel j"), "'j' is parallel: only parallel loops may stand outside it");
+  EXPECT_EQ(refusal("C: parallel j"), "'j' is parallel: only parallel loops may be outside it");
   EXPECT_EQ(refusal("C: compute_at D i\nC: parallel i"),
             "'C' is computed inside 'D', whose loops are shared among threads instead");
 }
@@ -176,7 +176,7 @@ TEST(LoopModel, VectorizeAndUnrollRefusals) {
   EXPECT_EQ(refusal("D: unroll j", LoopModel(stages)),
             "'j' has 5000 iterations, more than 256; split it first");
   EXPECT_EQ(refusal("C: unroll j\nC: vectorize k"),
-            "'k' is a reduction axis: a vector along it has no other loop beside it");
+            "'k' is a reduction axis: a vector along it must be the only loop of its tile");
   stages[0].reorderable = false;
   EXPECT_EQ(refusal("C: vectorize k", LoopModel(stages)),
             "'k' is a reduction axis, and the order in which 'C' combines its elements matters");
@@ -186,7 +186,7 @@ TEST(LoopModel, VectorizeAndUnrollRefusals) {
 
 TEST(LoopModel, ComputeAtRefusals) {
   EXPECT_EQ(refusal("D: compute_at C i"),
-            "'D' is needed as a whole: it is a result of the program, or is reshaped or checked");
+            "'D' is needed completely: it is a result of the program, or is reshaped or checked");
   EXPECT_EQ(refusal("C: compute_at C i"), "a stage is not computed inside itself");
   EXPECT_EQ(refusal("C: compute_at D i\nC: compute_at D j"), "'C' is computed inside 'D' already");
   EXPECT_EQ(refusal("C: split i by 4\nC: compute_at D i"),

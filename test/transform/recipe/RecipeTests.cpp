@@ -51,25 +51,24 @@ TEST(Recipe, SpaceCommentsAndBlankLinesDoNotMatter) {
 
 TEST(Recipe, MistakesAreNamedByLineAndColumn) {
   EXPECT_EQ(errorOf("C: parallel i\nC split i by 6"),
-            "recipe, line 2, column 3: expected ':' after the stage 'C', found 'split'");
+            "recipe, line 2, column 3: expected ':' after the stage 'C', got 'split'");
   EXPECT_EQ(errorOf("C: splt i by 6"),
             "recipe, line 1, column 4: expected a step (split, tile, reorder, fuse, parallel, "
             "unroll, vectorize, cache_read, cache_write, compute_at, pack, prefetch, tensorize), "
-            "found 'splt'; did you mean 'split'?");
-  EXPECT_EQ(errorOf("C: split i 6"), "recipe, line 1, column 12: expected 'by', found '6'");
-  EXPECT_EQ(errorOf("C: split i by six"),
-            "recipe, line 1, column 15: expected a size, found 'six'");
+            "got 'splt'; did you mean 'split'?");
+  EXPECT_EQ(errorOf("C: split i 6"), "recipe, line 1, column 12: expected 'by', got '6'");
+  EXPECT_EQ(errorOf("C: split i by six"), "recipe, line 1, column 15: expected a size, got 'six'");
   EXPECT_EQ(errorOf("C: split i by 99999999999999999999"),
-            "recipe, line 1, column 15: expected a size, found '99999999999999999999'");
+            "recipe, line 1, column 15: expected a size, got '99999999999999999999'");
   EXPECT_EQ(errorOf("C: tile i j by 6"),
-            "recipe, line 1, column 17: expected a size, found the end of the line");
+            "recipe, line 1, column 17: expected a size, got the end of the line");
   EXPECT_EQ(errorOf("C: split i by 6 -> a b c"),
-            "recipe, line 1, column 24: expected the end of the line, found 'c'");
+            "recipe, line 1, column 24: expected the end of the line, got 'c'");
   EXPECT_EQ(errorOf("C: vectorize"),
-            "recipe, line 1, column 13: expected an axis, found the end of the line");
-  EXPECT_EQ(errorOf("C: pack B j"), "recipe, line 1, column 11: expected 'at', found 'j'");
+            "recipe, line 1, column 13: expected an axis, got the end of the line");
+  EXPECT_EQ(errorOf("C: pack B j"), "recipe, line 1, column 11: expected 'at', got 'j'");
   EXPECT_EQ(errorOf("? parallel i"),
-            "recipe, line 1, column 1: expected the name of a stage, found '?'");
+            "recipe, line 1, column 1: expected the name of a stage, got '?'");
 }
 
 TEST(Suggestion, NeighboursExchangedAreOneMistake) {

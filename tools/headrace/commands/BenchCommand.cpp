@@ -134,7 +134,7 @@ private:
     return {tensors.begin(), tensors.end()};
   }
 
-  // Nothing if one is no tensor of numbers.
+  // Nothing if a value is not a numeric tensor.
   static std::optional<std::vector<Tensor>> asTensors(const std::vector<RuntimeValue> &values) {
     std::vector<Tensor> tensors;
     for (const RuntimeValue &value : values) {
@@ -145,7 +145,7 @@ private:
     return tensors;
   }
 
-  // The programs of a model in stages are compiled while it runs.
+  // The programs of a staged model are compiled while it runs.
   std::vector<RuntimeValue> firstAnswer(Model &of, SystemResult &system) const {
     Stopwatch compile;
     if (!of.isStaged())
@@ -187,7 +187,7 @@ private:
     try {
       std::optional<std::vector<Tensor>> tensors = asTensors(inputs);
       if (!tensors || !asTensors(outputs))
-        throw PeerError("peers are given and asked for tensors of numbers only");
+        throw PeerError("baselines support only numeric tensors as inputs and outputs");
       Contestant contestant{name,
                             std::make_unique<Peer>(name, options.model.path, model->inputs(),
                                                    *tensors, result.threads),
@@ -282,7 +282,7 @@ private:
 
   const BenchOptions &options;
   std::shared_ptr<Model> model;
-  std::shared_ptr<const Executable> executable; // null for a model in stages
+  std::shared_ptr<const Executable> executable; // null for a staged model
   std::vector<RuntimeValue> inputs, outputs;
   std::vector<Tensor> timedInputs;
   std::vector<int64_t> sizes;
@@ -304,7 +304,7 @@ void addBenchCommand(CLI::App &app, Action &action) {
   addInputOptions(*command, options->inputs);
   command
       ->add_option("--against", options->against,
-                   fmt::format("Time a peer in the same run, in turns: {} (repeatable; needs\n"
+                   fmt::format("Time a baseline in the same run, in turns: {} (repeatable; needs\n"
                                "python3 with that package)",
                                fmt::join(Peer::names(), " or ")))
       ->type_name("NAME")

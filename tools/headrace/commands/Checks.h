@@ -1,5 +1,5 @@
 // The values that options take. Others are refused in the command line's own words: "--rounds:
-// expected a whole number from 1 to 1000000, got '0'".
+// expected an integer from 1 to 1000000, got '0'".
 #pragma once
 
 #include "runtime/system/Listing.h"

@@ -80,7 +80,7 @@ void checkEmitted(const CompileOptions &options, const OutputPaths &paths) {
   if (isAsked("so") || isAsked("static") || isAsked("object"))
     CompiledPackage::requireImages(target);
   if (fs::path folder = paths.folder(); !fs::is_directory(folder))
-    throw Error(ErrorKind::Io, folder.string() + ": cannot write to this folder: it " +
+    throw Error(ErrorKind::Io, folder.string() + ": cannot write to this directory: it " +
                                    (fs::exists(folder) ? "is a file" : "does not exist"));
 }
 
@@ -184,13 +184,13 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   command
       ->add_option("--expansion", options->settings.expansion,
-                   "How products, convolutions and attention are computed: " + expansionChoices() +
-                       "\n(a library has to be where the package runs, then)")
+                   "How matmuls, convolutions and attention are computed: " + expansionChoices() +
+                       "\n(then a library has to be on the machine that runs the package)")
       ->type_name("NAME")
       ->capture_default_str();
   command
       ->add_option("--accelerator", options->settings.accelerator,
-                   "Compile models as they were mapped to this accelerator (see rewrite)")
+                   "Map models to this accelerator's operators first (see rewrite)")
       ->type_name("FILE");
   command
       ->add_option("--size", options->sizes,
@@ -207,7 +207,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->add_option(
           "--emit", options->emitted,
           "Kinds of output: package; so, static or object with everything in it; header,\n"
-          "its interface in C and C++; ir, the code as LLVM dialect; vta, a folder with the\n"
+          "its interface in C and C++; ir, the code as LLVM dialect; vta, a directory with the\n"
           "program of the accelerator (--target vta)")
       ->type_name("KIND,...")
       ->delimiter(',')

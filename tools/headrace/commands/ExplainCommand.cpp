@@ -70,7 +70,7 @@ std::string operatorOf(const ExplainOptions &options,
   auto knows = [&](const Explanation *program) { return speaksOf(*program, options.why); };
   if (std::ranges::none_of(programs, knows))
     throw Error(ErrorKind::InvalidArgument,
-                fmt::format("--why={}: expected an operator or kernel that explain lists, found "
+                fmt::format("--why={}: expected an operator or kernel that explain lists, got "
                             "none of that name",
                             options.why));
   return options.why;

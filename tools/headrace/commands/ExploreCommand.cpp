@@ -51,8 +51,8 @@ void writePictures(const fs::path &folder, const Exploration &exploration) {
   std::error_code failure;
   fs::create_directories(folder, failure);
   if (failure)
-    throw Error(ErrorKind::Io,
-                fmt::format("{}: cannot make the folder: {}", folder.string(), failure.message()));
+    throw Error(ErrorKind::Io, fmt::format("{}: cannot create the directory: {}", folder.string(),
+                                           failure.message()));
   for (const Outcome &outcome : exploration.outcomes) {
     int elements = outcome.processingElements();
     std::string title = fmt::format("{} {}, {} processing elements: {} cycles", exploration.name,
@@ -231,7 +231,7 @@ void addExploreCommand(CLI::App &app, Action &action) {
       ->check(inRange(1, 1 << 16));
   command
       ->add_option("--search", options->explore.evaluations,
-                   "Combinations of forms to schedule for a whole program (default 32)")
+                   "Combinations of implementations to schedule for a program (default 32)")
       ->type_name("N")
       ->check(inRange(1, 1 << 16));
   command
@@ -248,7 +248,7 @@ void addExploreCommand(CLI::App &app, Action &action) {
   command
       ->add_option(
           "--svg", options->svg,
-          "Write a Gantt chart of every schedule, and a plot of each table, into this folder")
+          "Write a Gantt chart of every schedule, and a plot of each table, into this directory")
       ->type_name("DIR");
   command->add_flag("--json", options->json, "Report as JSON");
   command

@@ -26,7 +26,8 @@ int showMachine(const MachineOptions &options) {
     });
     clearStatus();
     if (!storeRates(rates))
-      fmt::print(stderr, "headrace: there is no cache folder to keep the rates in\n");
+      fmt::print(stderr,
+                 "headrace: there is no cache directory to store the machine parameters in\n");
   }
   if (options.json)
     fmt::print("{}\n", ratesToText(rates));
@@ -48,11 +49,11 @@ void addMachineCommand(CLI::App &app, Action &action) {
       app.add_subcommand("machine", "Show the speeds by which the compiler estimates costs");
   command
       ->add_option("--target", options->settings.target,
-                   "Whose: cpu, cuda, or a certain processor such as cpu:x86-64-v3")
+                   "The target: cpu, cuda, or a specific CPU such as cpu:x86-64-v3")
       ->type_name("NAME")
       ->capture_default_str();
   command->add_flag("--calibrate", options->calibrate,
-                    "Measure this processor, in seconds, and keep the result for the compiler");
+                    "Measure this CPU, which takes seconds, and store the result for the compiler");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Examples:\n"
                   "  headrace machine\n"

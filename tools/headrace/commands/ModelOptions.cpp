@@ -31,19 +31,20 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->capture_default_str();
   command
       .add_option("--expansion", options.settings.expansion,
-                  "How products, convolutions and attention are computed: " + expansionChoices())
+                  "How matmuls, convolutions and attention are computed: " + expansionChoices())
       ->type_name("NAME")
       ->capture_default_str();
   command
       .add_option(
           "--specialize", options.settings.specialize,
-          "When dynamic dimensions get a version for exact ones: auto (in the background, once\n"
-          "calls took as long as compiling), always (before the first call) or never")
+          "When to specialize dynamic dimensions: auto (in the background, once calls have\n"
+          "taken as long as compiling), always (before the first call) or never")
       ->type_name("WHEN")
       ->capture_default_str();
   command
       .add_option("--accelerator", options.settings.accelerator,
-                  "Compile the program as it was mapped to this accelerator (see rewrite)")
+                  "Map the program to this accelerator's operators, then compile the result for\n"
+                  "--target (see rewrite)")
       ->type_name("FILE");
   command
       .add_option("--recipe", options.recipe,

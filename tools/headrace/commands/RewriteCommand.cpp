@@ -122,12 +122,12 @@ void printReport(const Mapping &mapping, const Terms &terms) {
   fmt::print("{}\n", printLines(terms, mapping.term));
   for (const auto &[name, count] : mapping.operations)
     fmt::print("{:<20} {}\n", name, count);
-  fmt::print("{:<20} {:.1f}%\n", "useful products", usefulPercent(mapping));
+  fmt::print("{:<20} {:.1f}%\n", "useful multiplications", usefulPercent(mapping));
   fmt::print("{:<20} {} loaded, {} stored, {} to the output\n", "bytes", mapping.loadedBytes,
              mapping.storedBytes, mapping.outputBytes);
   bool isBounded = mapping.method != ExtractionMethod::Exact && mapping.minCost > 0;
   fmt::print("{:<20} {:.2f}{}, extraction {}{}\n", "cost", mapping.cost,
-             mapping.leftOver.empty() ? "" : " without what is left over", nameOf(mapping.method),
+             mapping.leftOver.empty() ? "" : " without unmapped operators", nameOf(mapping.method),
              isBounded
                  ? fmt::format(", at most {:.1f}% above the least", percentAboveLeast(mapping))
                  : "");
@@ -244,8 +244,8 @@ int rewriteTerm(const RewriteOptions &options) {
 
 void addRewriteCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<RewriteOptions>();
-  CLI::App *command = app.add_subcommand(
-      "rewrite", "Map a model to the coarse operators of an accelerator; check rules");
+  CLI::App *command =
+      app.add_subcommand("rewrite", "Map a model to the operators of an accelerator; check rules");
   command
       ->add_option("FILE", options->term,
                    "An ONNX file, or a term, such as map[relu](dense(tensor[w, 8, 4], tensor[x, "

@@ -76,9 +76,8 @@ int runStages(Model &model, const RunOptions &options) {
   }
   bool wantsTensors = !options.outputFolder.empty() || !options.expected.empty();
   if (wantsTensors && tensors.size() != outputs.size())
-    throw Error(
-        ErrorKind::Unsupported,
-        "--output and --expect: expected outputs that are tensors of numbers, found others");
+    throw Error(ErrorKind::Unsupported,
+                "--output and --expect: expected numeric tensors as outputs, got others");
   if (!options.outputFolder.empty())
     for (const auto &path : writeOutputs(options.outputFolder, model.outputs(), tensors))
       fmt::print("wrote {}\n", path.string());
@@ -133,9 +132,10 @@ void addRunCommand(CLI::App &app, Action &action) {
   command->add_option("--output", options->outputFolder, "Write the outputs as .npy files here")
       ->type_name("DIR");
   command
-      ->add_option("--expect", options->expected,
-                   "Compare the outputs with .npy files: one file per output in order, a folder\n"
-                   "as --output writes it, or by name (repeatable)")
+      ->add_option(
+          "--expect", options->expected,
+          "Compare the outputs with .npy files: one file per output in order, a directory\n"
+          "as --output writes it, or by name (repeatable)")
       ->type_name("[NAME=]FILE|DIR")
       ->allow_extra_args(false);
   command->add_option("--rtol", options->tolerance.relative, "Relative error that --expect allows")

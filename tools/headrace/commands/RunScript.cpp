@@ -80,7 +80,7 @@ std::map<std::string, std::string> ScriptArguments::values() const {
   for (const std::string &text : byName) {
     size_t at = text.find('=');
     if (at == std::string::npos || at == 0)
-      throw UsageError(fmt::format("-nvargs: expected NAME=VALUE, found '{}'", text));
+      throw UsageError(fmt::format("-nvargs: expected NAME=VALUE, got '{}'", text));
     values[text.substr(0, at)] = text.substr(at + 1);
   }
   return values;
@@ -101,8 +101,8 @@ static script::Value parseVariable(const std::string &text, const std::string &o
     Tensor tensor = readNpy(path).converted(DType::F64);
     size_t rank = tensor.shape().size();
     if (rank != 1 && rank != 2)
-      throw Error(ErrorKind::InvalidArgument, fmt::format("{}: expected a matrix, found {}", path,
-                                                          shapeString(tensor.shape())));
+      throw Error(ErrorKind::InvalidArgument,
+                  fmt::format("{}: expected a matrix, got {}", path, shapeString(tensor.shape())));
     return rank == 1 ? tensor.reshaped({tensor.elements(), 1}) : tensor;
   }
   double value = 0;

@@ -38,7 +38,7 @@ void addScriptOptions(CLI::App &command, ScriptOptions &options);
 /// Variables a script starts from, of texts NAME=VALUE: a number, or @FILE with a matrix.
 std::map<std::string, script::Value> parseVariables(std::span<const std::string> texts);
 
-/// Throw UsageError where an option was given that the program, of the other kind, has no use for.
+/// Throws UsageError if an option was given that applies only to the other kind of program.
 void refuseScriptOptions(const CLI::App &command, const std::string &model);
 void refuseModelOptions(const CLI::App &command, const std::string &script);
 

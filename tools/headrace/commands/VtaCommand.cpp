@@ -120,7 +120,7 @@ void addRun(CLI::App &vta, Action &action) {
       "run", "Run a program in the simulator, and report its cycles, bytes and operations");
   command
       ->add_option("DIR", options->folder,
-                   "A folder with insn.bin, uop.bin, dram.bin, buffers.json and config.json")
+                   "A directory with insn.bin, uop.bin, dram.bin, buffers.json and config.json")
       ->type_name("")
       ->required();
   command
@@ -129,7 +129,8 @@ void addRun(CLI::App &vta, Action &action) {
       ->type_name("NAME=@FILE")
       ->allow_extra_args(false);
   command
-      ->add_option("--output", options->output, "Write the outputs as .npy files into this folder")
+      ->add_option("--output", options->output,
+                   "Write the outputs as .npy files into this directory")
       ->type_name("DIR");
   command
       ->add_option(

@@ -19,7 +19,7 @@ struct VtaLayersOptions {
   bool json = false, recipes = false, quantized = false;
 };
 
-constexpr std::array<int64_t, 3> bandwidths = {4, 8, 16}; // bytes a cycle
+constexpr std::array<int64_t, 3> bandwidths = {4, 8, 16}; // bytes per cycle
 
 /// A layer by schedules of one and two virtual threads.
 struct Measured {
@@ -55,7 +55,7 @@ void printTable(const std::vector<Measured> &layers) {
                100 * layer.reports[1].peakShare);
   fmt::print("\n| of peak, 1 and 2 threads |");
   for (int64_t bytes : bandwidths)
-    fmt::print(" {} bytes a cycle |", bytes);
+    fmt::print(" {} bytes per cycle |", bytes);
   fmt::print("\n|---|---|---|---|\n");
   for (const Measured &layer : layers) {
     fmt::print("| {} |", layer.op.name);

@@ -8,7 +8,7 @@ namespace headrace::cli {
 
 namespace {
 
-// Between the neighbours where the rank is no integer, as NumPy does.
+// Interpolates between the neighbours if the rank is not an integer, as NumPy does.
 double percentile(const std::vector<double> &sorted, double fraction) {
   double rank = fraction * static_cast<double>(sorted.size() - 1);
   auto below = static_cast<size_t>(std::floor(rank));

@@ -116,8 +116,7 @@ void printTables(const BenchResult &result) {
 
   auto isPeer = [](const SystemResult &system) { return !system.name.starts_with("headrace"); };
   if (std::ranges::any_of(result.systems, isPeer))
-    fmt::print(
-        "peers are called from Python, which adds some microseconds to each of their calls\n");
+    fmt::print("baselines are called from Python, which adds a few microseconds per call\n");
 
   const SystemResult &ours = result.systems.front();
   fmt::print("\nfirst answer: load {}, compile {}, run {}\n", duration(ours.load),

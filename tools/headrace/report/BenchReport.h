@@ -33,7 +33,7 @@ struct KernelTiming {
   std::string notes;   // of the device
   std::string where;   // the engine that runs it
   double microseconds = 0;
-  /// By the cost model; nothing for a package.
+  /// The cost model's prediction; nothing for a package.
   std::optional<double> predicted;
   int64_t bytes = 0, operations = 0;
 };
@@ -50,8 +50,8 @@ struct BenchResult {
   std::vector<KernelTiming> kernels;
 };
 
-/// The median of how far predictions are from times, as a share of the time; nothing if there
-/// are none. Kernels of less than a microsecond, which are mostly the clock, do not count.
+/// The median relative error of predictions; nothing without predictions. Kernels of less than a
+/// microsecond, for which the clock dominates, do not count.
 std::optional<double> medianError(const std::vector<KernelTiming> &kernels);
 
 void printTables(const BenchResult &result);

@@ -244,7 +244,7 @@ bool speaksOf(const Explanation &explanation, const std::string &name) {
 void printReasons(const Explanation &explanation, const Sizes &sizes, const std::string &of) {
   using Align = Table::Align;
   Amounts amounts(explanation.symbols, sizes);
-  Table table({{"not done", Align::Left}, {"because", Align::Left}, {"would save"}});
+  Table table({{"missed optimization", Align::Left}, {"because", Align::Left}, {"would save"}});
   size_t shown = 0;
   for (const MissedOptimization &why : explanation.missedOptimizations)
     if (of.empty() || namesOperator(why.step, of)) {
@@ -261,8 +261,8 @@ void printReasons(const Explanation &explanation, const Sizes &sizes, const std:
   if (shown > 0)
     table.print(stdout);
   else
-    fmt::print("{}\n", of.empty() ? "nothing was left undone"
-                                  : fmt::format("nothing was left undone for '{}'", printable(of)));
+    fmt::print("{}\n", of.empty() ? "no missed optimizations"
+                                  : fmt::format("no missed optimizations for '{}'", printable(of)));
 }
 
 void printJson(const Explanation &explanation, const Sizes &sizes) {

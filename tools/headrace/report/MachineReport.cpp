@@ -33,7 +33,7 @@ void printSpeeds(const Rates &rates) {
 void printLibrary(const Rates &rates) {
   if (rates.libraryF32.empty() || rates.libraryF32.size() != rates.libraryF64.size())
     return;
-  Table table({{"side of a product"}, {"Gop/s in f32"}, {"in f64"}});
+  Table table({{"side of a matmul"}, {"Gop/s in f32"}, {"in f64"}});
   for (size_t i = 0; i < rates.libraryF32.size(); ++i)
     table.add({number(rates.libraryF32[i].side), number(rates.libraryF32[i].speed),
                number(rates.libraryF64[i].speed)});

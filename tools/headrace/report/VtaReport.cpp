@@ -82,7 +82,7 @@ void printVtaReport(const vta::Program &program, const vta::Simulation &simulati
   fmt::print("\ncycles of the modules\n");
   printModules(simulation);
   fmt::print("\nwith other ports of the DRAM\n");
-  Table table({{"bytes a cycle"}, {"cycles"}, {"of peak"}});
+  Table table({{"bytes per cycle"}, {"cycles"}, {"of peak"}});
   for (int64_t bytes : comparedWidths) {
     vta::CycleConstants other = constants;
     other.bytesPerCycle = bytes;

@@ -50,7 +50,7 @@ std::optional<TensorType> parseType(std::string_view text) {
 
 template <class Target> bool fits(auto value) { return std::in_range<Target>(value); }
 
-// Values of 64 bits fit their own type; narrower ones are checked.
+// 64-bit values fit their own type; narrower types are checked.
 bool fitsType(DType type, int64_t value) {
   switch (type) {
   case DType::Bool:

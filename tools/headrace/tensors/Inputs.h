@@ -11,11 +11,11 @@
 namespace headrace::cli {
 
 struct InputOptions {
-  /// As written after --input.
+  /// The arguments of --input.
   std::vector<std::string> texts;
   /// Fills the inputs not given.
   std::optional<uint64_t> seed;
-  /// As written after --size.
+  /// The arguments of --size.
   std::vector<std::string> sizes;
 };
 
@@ -23,8 +23,8 @@ struct InputOptions {
 /// a seed. Throws Error when one is missing or does not fit.
 std::vector<Tensor> gatherInputs(const Model &model, const InputOptions &options);
 
-/// The same for any model. An input that is a sequence has the elements given for it, in order; an
-/// optional one that is not given is nothing.
+/// Inputs of values of any type. A sequence has the elements given for it, in order; an optional
+/// input that is not given is nothing.
 std::vector<RuntimeValue> gatherValues(const Model &model, const InputOptions &options);
 
 } // namespace headrace::cli

@@ -31,7 +31,7 @@ void makeFolder(const fs::path &folder) {
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder, error))
     throw Error(ErrorKind::Io,
-                fmt::format("--output {}: cannot make the folder: {}", folder.string(),
+                fmt::format("--output {}: cannot create the directory: {}", folder.string(),
                             error ? error.message() : "a file has that name"));
 }
 

@@ -76,7 +76,7 @@ LogicalResult ComputeOp::verifyRegions() {
     return failure();
   bool reduces = getReduced() > 0;
   if (getCombine().empty() == reduces || static_cast<bool>(getInitialAttr()) != reduces)
-    return emitOpError("expected an initial value and a way to combine where dimensions are "
+    return emitOpError("expected an initial value and a combining function if dimensions are "
                        "reduced, and only there");
   if (!reduces)
     return success();

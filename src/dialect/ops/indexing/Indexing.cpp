@@ -46,7 +46,7 @@ FailureOr<Value> GatherOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
   int64_t axis = getAxis(), indexRank = m.maps[0].getNumResults();
   SymbolicShape shape = shapeOf(getData());
   if (constantValue(shape[axis]) == 0)
-    return emitError("expected elements to pick along axis ") << axis << ", found none";
+    return emitError("expected elements to pick along axis ") << axis << ", got none";
   return generic(
       b, getLoc(), m, {inputs[1]}, emptyLike(b, getLoc(), getResult()),
       [&](OpBuilder &inner, Location loc, ValueRange args) {
@@ -82,7 +82,7 @@ LogicalResult ScatterOp::verify() {
   if (getData() && getData().getType() != getResult().getType())
     return emitOpError("expected data of the result's type, got ") << getData().getType();
   if (getKind() == ReduceKind::Mean)
-    return emitOpError("expected updates to be summed, multiplied or compared, got mean");
+    return emitOpError("expected a reduction other than mean");
   return success();
 }
 
@@ -117,7 +117,7 @@ FailureOr<Value> ScatterOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
   Location loc = getLoc();
   SymbolicShape updates = shapeOf(getUpdates()), result = shapeOf(getResult());
   if (constantValue(result[1]) == 0)
-    return emitError("expected rows to write to, found none");
+    return emitError("expected rows to write to, got none");
   auto index = [&](AffineExpr size) {
     return getValueOrCreateConstantIndexOp(b, loc, sizeOperand(b, loc, size));
   };

@@ -21,7 +21,7 @@ Tensor GatherOp::evaluate(Tensors inputs, Sizes symbols) {
   if (size == 0)
     throw Error(ErrorKind::ShapeMismatch, operatorName(*this) +
                                               ": expected elements to pick along axis " +
-                                              std::to_string(axis) + ", found none");
+                                              std::to_string(axis) + ", got none");
   for (int64_t i = 0; i < count; ++i) {
     int64_t index = indices.as<int64_t>()[i];
     index = std::clamp<int64_t>(index < 0 ? index + size : index, 0, size - 1);

@@ -161,7 +161,7 @@ FailureOr<Value> SliceOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
 LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                          Adaptor adaptor, SmallVectorImpl<Type> &inferred) {
   if (adaptor.getInputs().empty())
-    return emitOptionalError(loc, "expected at least one tensor to join");
+    return emitOptionalError(loc, "expected at least one tensor to concatenate");
   auto type = typeOf(adaptor.getInputs().front());
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= type.getRank())

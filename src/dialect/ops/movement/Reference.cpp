@@ -37,7 +37,7 @@ Tensor SliceOp::evaluate(Tensors inputs, Sizes symbols) {
         throw Error(ErrorKind::ShapeMismatch,
                     operatorName(*this) + ": expected a slice inside dimension " +
                         std::to_string(i) + " of size " + std::to_string(input.shape()[i]) +
-                        ", found element " + std::to_string(position));
+                        ", got element " + std::to_string(position));
     source.offset += start * strides[i];
     source.strides.push_back(size == 1 ? 0 : step * strides[i]);
   }
@@ -104,7 +104,7 @@ Tensor PlaceOp::evaluate(Tensors inputs, Sizes symbols) {
       throw Error(ErrorKind::ShapeMismatch, operatorName(*this) + ": expected room for " +
                                                 std::to_string(size) +
                                                 " elements along dimension " + std::to_string(i) +
-                                                ", found " + std::to_string(result.shape()[i]));
+                                                ", got " + std::to_string(result.shape()[i]));
     target.offset += start * target.strides[i];
     target.strides[i] *= getSteps()[i];
   }

@@ -15,7 +15,7 @@ LayoutRole PlaceOp::getLayoutRole() { return inEitherLayout(*this); }
 LayoutRole ConcatOp::getLayoutRole() { return inEitherLayout(*this); }
 LayoutRole PadOp::getLayoutRole() { return inEitherLayout(*this); }
 
-/// Of an image whose elements stand in the same order in either layout.
+/// Whether an image's elements have the same order in both layouts.
 LayoutRole ReshapeOp::getLayoutRole() {
   RankedTensorType type = typeOf(getInput());
   bool sameOrder =
@@ -41,7 +41,7 @@ LayoutRole TransposeOp::getLayoutRole() {
   return isToFirst ? LayoutRole{true, true, true} : LayoutRole{};
 }
 
-/// A transpose to channels first has its result channels last at hand, as what it reads.
+/// The operand of a transpose to channels first is its result with channels last.
 bool TransposeOp::isImageOperand(unsigned) { return !getLayoutRole().resultIsImage; }
 
 void ConcatOp::permute(ArrayRef<int64_t> permutation) { setAxis(inverse(permutation)[getAxis()]); }

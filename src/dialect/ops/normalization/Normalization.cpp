@@ -164,7 +164,7 @@ LayoutRole SoftmaxOp::getLayoutRole() { return inEitherLayout(*this); }
 
 void SoftmaxOp::permute(ArrayRef<int64_t> permutation) { setAxis(inverse(permutation)[getAxis()]); }
 
-/// Of any rank: channels of a matrix are last already, and stay there.
+/// Images and matrices of any rank: a matrix's channels are last already, and stay last.
 LayoutRole BatchNormOp::getLayoutRole() {
   return getLayout() == ChannelLayout::First ? LayoutRole{true, true, true} : LayoutRole{};
 }

@@ -21,16 +21,16 @@ LogicalResult SolveOp::verify() {
   };
   Type element = typeOf(getMatrix()).getElementType();
   if (element != typeOf(getRight()).getElementType() || !(element.isF32() || element.isF64()))
-    return emitOpError("expected a matrix and right sides of f32 or of f64, got ")
+    return emitOpError("expected a matrix and right-hand sides of f32 or f64, got ")
            << element << " and " << typeOf(getRight()).getElementType();
   if (rank < 2 + last || right.size() != rank)
-    return refuse("matrices and right sides of one rank, at least " + Twine(2 + last));
+    return refuse("matrices and right-hand sides of one rank, at least " + Twine(2 + last));
   if (last && (constantValue(matrix.back()) != 2 || constantValue(right.back()) != 2))
     return refuse("a last dimension of 2, real and imaginary part");
   size_t row = rank - 2 - last;
   for (size_t i = 0; i <= row; ++i)
     if (!sameSize(matrix[i], right[i]))
-      return refuse("right sides of the matrices' leading dimensions and rows");
+      return refuse("right-hand sides with the matrices' leading dimensions and rows");
   if (!sameSize(matrix[row], matrix[row + 1]))
     return refuse("square matrices");
   return success();

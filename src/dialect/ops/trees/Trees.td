@@ -7,9 +7,9 @@ include "dialect/ops/Operator.td"
 def Hr_ForestOp : Hr_Operator<"forest", ["lowerToLinalg"]> {
   let summary = "what the leaves that rows reach in decision trees give to targets, combined";
   let description = [{
-    Every row walks every tree from its root to a leaf, and the rows of `weights` that the leaves
-    name are combined in the order of the trees. Nodes are words (runtime/library/Forest.h says
-    which bits mean what): of 64 bits for rows of f32, two of those for rows of f64.
+    Every row follows every tree from its root to a leaf, and the rows of `weights` that the leaves
+    name are reduced in the order of the trees. Nodes are 64-bit words, one for rows of f32 and two
+    for rows of f64 (runtime/library/Forest.h has their fields).
 
     | operand | shape | |
     |---|---|---|

@@ -56,9 +56,9 @@ def Hr_SizeOp : Hr_Op<"size", [Pure]> {
 def Hr_BitsOp : Hr_Op<"bits", [Pure]> {
   let summary = "a number as the signless integer that stores it, or such an integer as the number";
   let description = [{
-    Scalar arithmetic knows signless integers and 16-bit floats or more. Numbers of other types
-    (unsigned, of 4 bits, float8) go through it, and are what they were in memory:
-    `hr.bits %x : ui8 -> i8`. It stands in scalar bodies of level 1.
+    Scalar arithmetic supports signless integers and floats of at least 16 bits. This operation
+    converts values of other types (unsigned, 4-bit, float8) to and from the integer that stores
+    them, without a change of bits: `hr.bits %x : ui8 -> i8`. Scalar bodies of level 1 use it.
   }];
   let arguments = (ins AnyType:$input);
   let results = (outs AnyType:$result);

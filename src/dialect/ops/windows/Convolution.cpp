@@ -155,7 +155,7 @@ LogicalResult ConvFilterOp::verify() {
   return success();
 }
 
-/// The same pairs of elements; what the filter lacks is summed over.
+/// Pairs the same elements as the convolution does; dimensions that the filter lacks are reduced.
 Movement ConvFilterOp::getMovement() {
   Movement m = convMovement(*this, getResult(), getOutput());
   std::swap(m.maps[1], m.maps[2]);
@@ -178,8 +178,8 @@ bool ConvFilterOp::isPadded() { return isAnyNonZero(getPads()); }
 FusionRole ConvOp::getFusionRole() { return FusionRole::Anchor; }
 FusionRole ConvFilterOp::getFusionRole() { return FusionRole::Anchor; }
 
-/// One feature is no vector, and channels first the vectors run along rows. A window of one
-/// position is a product instead, whose sums run along the channels.
+/// One feature does not fill a vector; with channels first, vectors run along rows. A window of
+/// one position becomes a matmul instead, whose sums run along the channels.
 static bool isBetterAlongRows(ConvOp op) {
   SymbolicShape filter = shapeOf(op.getFilter());
   return constantValue(filter.front()) == 1 &&

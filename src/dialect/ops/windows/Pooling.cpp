@@ -103,7 +103,7 @@ Movement PoolIndexOp::getMovement() {
   return m;
 }
 
-/// The least position of those that hold the maximum, or something that is no number.
+/// The smallest position whose element equals the maximum or is NaN.
 Value PoolIndexOp::buildBody(OpBuilder &b, ValueRange scalars) {
   Value holds =
       b.create<arith::CmpFOp>(getLoc(), arith::CmpFPredicate::UEQ, scalars[0], scalars[1]);
@@ -136,7 +136,8 @@ LogicalResult UnpoolOp::verify() {
   return success();
 }
 
-/// As many points as its windows have elements; which ones meet an element depends on the strides.
+/// Has a point for every element of every window; which of them meet an element of the result
+/// depends on the strides.
 Movement UnpoolOp::getMovement() {
   Movement m = overResult(getResult());
   m.maps.assign(getNumOperands(), AffineMap());

@@ -17,7 +17,7 @@ static Values runIf(HostCall &c) {
 static void checkCount(HostCall &c, const Values &results, size_t least) {
   if (results.size() < least)
     c.fail(ErrorKind::InvalidModel, "attribute 'body': expected a graph of " +
-                                        std::to_string(least) + " outputs or more, found one of " +
+                                        std::to_string(least) + " outputs or more, got one of " +
                                         std::to_string(results.size()));
 }
 
@@ -34,21 +34,20 @@ static RuntimeValue stacked(HostCall &c, const Values &parts, int64_t axis,
     if (declared.isString)
       return StringTensor{shape, {}};
     if (!declared.dtype)
-      c.fail(ErrorKind::Unsupported, what + "expected a declared type, found none");
+      c.fail(ErrorKind::Unsupported, what + "expected a declared type, got none");
     return Tensor::allocate(*declared.dtype, shape);
   }
   Values grown;
   for (const RuntimeValue &part : parts) {
     const Shape *shape = shapeOf(part);
     if (!shape)
-      c.fail(ErrorKind::TypeMismatch, what + "expected a tensor, found " + describe(part));
+      c.fail(ErrorKind::TypeMismatch, what + "expected a tensor, got " + describe(part));
     grown.push_back(withAxis(part, c.axis(axis, static_cast<int64_t>(shape->size()) + 1)));
   }
   int64_t rank = static_cast<int64_t>(shapeOf(grown.front())->size());
   std::optional<RuntimeValue> joined = concatenate(grown, c.axis(axis, rank));
   if (!joined)
-    c.fail(ErrorKind::ShapeMismatch, what +
-                                         "expected one type and shape in all iterations, found " +
+    c.fail(ErrorKind::ShapeMismatch, what + "expected one type and shape in all iterations, got " +
                                          describe(parts.front()) + " and others");
   return *joined;
 }
@@ -66,7 +65,7 @@ static Values runLoop(HostCall &c) {
   if (declared.size() < carried + 1)
     c.fail(ErrorKind::InvalidModel,
            "attribute 'body': expected a graph of " + std::to_string(carried + 1) +
-               " outputs or more, found one of " + std::to_string(declared.size()));
+               " outputs or more, got one of " + std::to_string(declared.size()));
   std::vector<Values> scanned(declared.size() - carried - 1);
   for (int64_t i = 0; goesOn && (!trips || i < *trips); ++i) {
     c.countIteration();
@@ -76,7 +75,7 @@ static Values runLoop(HostCall &c) {
     const Tensor *condition = results.front().tensor();
     if (!condition || condition->dtype() != DType::Bool || condition->elements() != 1)
       c.fail(ErrorKind::TypeMismatch, "output " + inQuotes(declared.front().name) +
-                                          " of its body: expected one boolean, found " +
+                                          " of its body: expected one boolean, got " +
                                           describe(results.front()));
     goesOn = *condition->as<bool>();
     for (size_t k = 0; k < carried; ++k)
@@ -101,9 +100,9 @@ public:
     outputAxes = c.node.getInts("scan_output_axes");
     outputDirections = c.node.getInts("scan_output_directions");
     if (declared.size() < states)
-      c.fail(ErrorKind::InvalidModel,
-             "attribute 'body': expected a graph of " + std::to_string(states) +
-                 " outputs or more, found one of " + std::to_string(declared.size()));
+      c.fail(ErrorKind::InvalidModel, "attribute 'body': expected a graph of " +
+                                          std::to_string(states) + " outputs or more, got one of " +
+                                          std::to_string(declared.size()));
   }
 
   Values run(Values state, const Values &inputs, std::optional<int64_t> givenLength) const {
@@ -111,13 +110,13 @@ public:
     for (size_t k = 0; k < inputs.size(); ++k) {
       const Shape *shape = shapeOf(inputs[k]);
       if (!shape)
-        c.fail(ErrorKind::TypeMismatch, "expected tensors to scan, found " + describe(inputs[k]));
+        c.fail(ErrorKind::TypeMismatch, "expected tensors to scan, got " + describe(inputs[k]));
       int64_t size = (*shape)[axisOf(k, *shape)];
       if (length < 0)
         length = size;
       if (givenLength ? length > size : length != size)
         c.fail(ErrorKind::ShapeMismatch, "expected " + std::to_string(length) +
-                                             " elements to scan, found " + std::to_string(size));
+                                             " elements to scan, got " + std::to_string(size));
     }
     std::vector<Values> scanned(declared.size() - states);
     for (int64_t i = 0; i < length; ++i)
@@ -167,7 +166,7 @@ static size_t scanInputCount(HostCall &c, size_t given) {
   int64_t count = c.node.getInt("num_scan_inputs", 0);
   if (count < 1 || count > static_cast<int64_t>(given))
     c.fail(ErrorKind::InvalidModel, "attribute 'num_scan_inputs': expected 1 to " +
-                                        std::to_string(given) + ", found " + std::to_string(count));
+                                        std::to_string(given) + ", got " + std::to_string(count));
   return static_cast<size_t>(count);
 }
 
@@ -192,7 +191,7 @@ static Values runBatchedScan(HostCall &c) {
     all.push_back(c.input(i));
     if (!shapeOf(all.back()) || shapeOf(all.back())->empty())
       c.fail(ErrorKind::ShapeMismatch,
-             c.nameOfInput(i) + ": expected an axis of sequences, found " + describe(all.back()));
+             c.nameOfInput(i) + ": expected an axis of sequences, got " + describe(all.back()));
   }
   int64_t batch = (*shapeOf(all.front()))[0];
   std::optional<std::vector<int64_t>> lengths;
@@ -204,7 +203,7 @@ static Values runBatchedScan(HostCall &c) {
     for (const RuntimeValue &value : all) {
       if ((*shapeOf(value))[0] != batch)
         c.fail(ErrorKind::ShapeMismatch,
-               "expected " + std::to_string(batch) + " sequences, found " + describe(value));
+               "expected " + std::to_string(batch) + " sequences, got " + describe(value));
       part.push_back(withoutAxis(slice(value, 0, b, 1), 0));
     }
     std::optional<int64_t> length;
@@ -237,7 +236,7 @@ static Values runScan(HostCall &c) {
   return Scan(c, states, /*hasAxes=*/true).run(std::move(state), inputs, std::nullopt);
 }
 
-/// The body for each element; what is no sequence is the same for all.
+/// Runs the body for each element; inputs that are not sequences are the same for all elements.
 static Values runSequenceMap(HostCall &c) {
   size_t length = c.sequence(0).size();
   std::vector<Values> results(c.body("body").outputs.size());
@@ -248,7 +247,7 @@ static Values runSequenceMap(HostCall &c) {
       const Values *sequence = c.input(k).sequence();
       if (sequence && sequence->size() != length)
         c.fail(ErrorKind::ShapeMismatch, c.nameOfInput(k) + ": expected a sequence of " +
-                                             std::to_string(length) + ", found one of " +
+                                             std::to_string(length) + ", got one of " +
                                              std::to_string(sequence->size()));
       given.push_back(sequence ? (*sequence)[i] : c.input(k));
     }

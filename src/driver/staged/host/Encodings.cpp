@@ -76,11 +76,11 @@ static Values lookedUp(HostCall &c, const RuntimeValue &keys, const RuntimeValue
   if (!shape || keys.kind() != c.input(0).kind() ||
       (keys.tensor() && keys.tensor()->dtype() != c.tensor(0).dtype()))
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(0) + ": expected the type of its keys, found " + describe(c.input(0)));
+           c.nameOfInput(0) + ": expected the type of its keys, got " + describe(c.input(0)));
   std::vector<std::string> names = keysOf(keys);
   auto count = static_cast<int64_t>(names.size());
   if (shapeOf(values)->size() != 1 || (*shapeOf(values))[0] != count)
-    c.fail(ErrorKind::InvalidModel, "expected as many values as keys, found " + describe(values) +
+    c.fail(ErrorKind::InvalidModel, "expected as many values as keys, got " + describe(values) +
                                         " for " + std::to_string(count));
   std::map<std::string, int64_t> positions;
   for (int64_t i = 0; i < count; ++i)
@@ -126,7 +126,7 @@ static Values arrayFeatureExtractor(HostCall &c) {
   const Shape *given = shapeOf(c.input(0));
   if (!given || given->empty())
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(0) + ": expected a tensor with an axis, found " + describe(c.input(0)));
+           c.nameOfInput(0) + ": expected a tensor with an axis, got " + describe(c.input(0)));
   auto last = static_cast<int64_t>(given->size()) - 1;
   std::vector<int64_t> columns = c.integers(1);
   for (int64_t column : columns)
@@ -154,14 +154,14 @@ public:
     indexes = c.node.getInts("ngram_indexes");
     if (least < 1 || most < least || skips < 0 || skips > 1'000'000)
       c.fail(ErrorKind::InvalidModel,
-             "expected lengths from 1 on and no negative number of skips, found " +
+             "expected lengths from 1 on and no negative number of skips, got " +
                  std::to_string(least) + " to " + std::to_string(most) + " and " +
                  std::to_string(skips));
     readPool(c);
     for (int64_t index : indexes)
       if (index < 0 || index > 100'000'000)
         c.fail(ErrorKind::InvalidModel,
-               "attribute 'ngram_indexes': expected positions, found " + std::to_string(index));
+               "attribute 'ngram_indexes': expected positions, got " + std::to_string(index));
     for (int64_t index : indexes)
       columns = std::max(columns, index + 1);
     readWeights(c);
@@ -201,14 +201,14 @@ private:
       if (begin < 0 || begin > end || end > static_cast<int64_t>(words.size()) ||
           (end - begin) % static_cast<int64_t>(n) != 0)
         c.fail(ErrorKind::InvalidModel,
-               "attribute 'ngram_counts': expected where each length begins in the pool");
+               "attribute 'ngram_counts': expected the beginning of each length in the pool");
       for (int64_t at = begin; at < end; at += static_cast<int64_t>(n), ++next)
         if (next < indexes.size())
           grams.emplace(std::vector(words.begin() + at, words.begin() + at + n), indexes[next]);
     }
     if (next != indexes.size())
       c.fail(ErrorKind::InvalidModel, "attribute 'ngram_indexes': expected " +
-                                          std::to_string(next) + " positions, found " +
+                                          std::to_string(next) + " positions, got " +
                                           std::to_string(indexes.size()));
   }
 
@@ -216,7 +216,7 @@ private:
     std::string mode = c.node.getString("mode", "");
     if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
       c.fail(ErrorKind::InvalidModel,
-             "attribute 'mode': expected TF, IDF or TFIDF, found " + inQuotes(mode));
+             "attribute 'mode': expected TF, IDF or TFIDF, got " + inQuotes(mode));
     isBinary = mode == "IDF";
     weights.assign(columns, 1);
     const onnx::Attribute *given = c.node.find("weights");
@@ -239,7 +239,7 @@ static Values tfIdfVectorizer(HostCall &c) {
   const Shape *shape = shapeOf(c.input(0));
   if (!shape || shape->empty() || shape->size() > 2)
     c.fail(ErrorKind::ShapeMismatch,
-           c.nameOfInput(0) + ": expected rank 1 or 2, found " + describe(c.input(0)));
+           c.nameOfInput(0) + ": expected rank 1 or 2, got " + describe(c.input(0)));
   auto counter = c.prepared->get<WordCounter>([&] { return WordCounter(c); });
   std::vector<std::string> words = keysOf(c.input(0));
   int64_t rows = shape->size() == 2 ? (*shape)[0] : 1, length = shape->back();

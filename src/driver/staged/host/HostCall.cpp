@@ -23,7 +23,7 @@ const Tensor &HostCall::tensor(size_t i) const {
   const Tensor *found = input(i).tensor();
   if (!found)
     fail(ErrorKind::TypeMismatch,
-         nameOfInput(i) + ": expected a tensor of numbers, found " + describe(input(i)));
+         nameOfInput(i) + ": expected a numeric tensor, got " + describe(input(i)));
   return *found;
 }
 
@@ -31,7 +31,7 @@ const StringTensor &HostCall::strings(size_t i) const {
   const StringTensor *found = input(i).strings();
   if (!found)
     fail(ErrorKind::TypeMismatch,
-         nameOfInput(i) + ": expected a tensor of strings, found " + describe(input(i)));
+         nameOfInput(i) + ": expected a tensor of strings, got " + describe(input(i)));
   return *found;
 }
 
@@ -39,7 +39,7 @@ const std::vector<RuntimeValue> &HostCall::sequence(size_t i) const {
   const std::vector<RuntimeValue> *found = input(i).sequence();
   if (!found)
     fail(ErrorKind::TypeMismatch,
-         nameOfInput(i) + ": expected a sequence, found " + describe(input(i)));
+         nameOfInput(i) + ": expected a sequence, got " + describe(input(i)));
   return *found;
 }
 
@@ -47,7 +47,7 @@ std::vector<int64_t> HostCall::integers(size_t i) const {
   DType dtype = tensor(i).dtype();
   if (dtype > DType::U64 && dtype != DType::I4 && dtype != DType::U4)
     fail(ErrorKind::TypeMismatch,
-         nameOfInput(i) + ": expected integers or booleans, found " + describe(input(i)));
+         nameOfInput(i) + ": expected integers or booleans, got " + describe(input(i)));
   Tensor wide = tensor(i).converted(DType::I64);
   const auto *data = std::as_const(wide).as<int64_t>();
   return {data, data + wide.elements()};
@@ -57,7 +57,7 @@ int64_t HostCall::integer(size_t i) const {
   std::vector<int64_t> all = integers(i);
   if (all.size() != 1)
     fail(ErrorKind::ShapeMismatch,
-         nameOfInput(i) + ": expected one element, found " + describe(input(i)));
+         nameOfInput(i) + ": expected one element, got " + describe(input(i)));
   return all.front();
 }
 
@@ -78,14 +78,14 @@ const onnx::Graph &HostCall::body(const std::string &attribute) const {
   const onnx::Attribute *found = node.find(attribute);
   if (!found || !found->graph)
     fail(ErrorKind::InvalidModel,
-         "attribute " + inQuotes(attribute) + ": expected a graph, found none");
+         "attribute " + inQuotes(attribute) + ": expected a graph, got none");
   return *found->graph;
 }
 
 void HostCall::countIteration() const {
   pollInterruption();
   if (call.iterationsLeft-- <= 0)
-    fail(ErrorKind::OutOfRange, "expected loops to end, found them still running at the limit of "
+    fail(ErrorKind::OutOfRange, "expected loops to end, got them still running at the limit of "
                                 "iterations (HEADRACE_MAX_ITERATIONS sets it)");
 }
 

@@ -40,7 +40,7 @@ HostFamily regionOperators();
 /// Null if there is none.
 const HostOperator *findHostOperator(const onnx::Node &node, int64_t opset);
 
-/// Whether the node makes strings of what is none, which its attributes tell.
+/// Whether the node makes strings of other values, by its attributes.
 bool yieldsStrings(const onnx::Node &node);
 
 /// Whether the host computes the node of a program for this target cheaper than compiled code does.

@@ -19,7 +19,7 @@ static image::Picture decoded(HostCall &c) {
   const Tensor &file = c.tensor(0);
   if (file.dtype() != DType::U8 || file.shape().size() != 1)
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(0) + ": expected a list of bytes, found " + describe(c.input(0)));
+           c.nameOfInput(0) + ": expected a list of bytes, got " + describe(c.input(0)));
   try {
     std::optional<image::Picture> found =
         image::decode({file.as<uint8_t>(), static_cast<size_t>(file.elements())});
@@ -34,7 +34,7 @@ static Values imageDecoder(HostCall &c) {
   bool isGray = format == "Grayscale";
   if (!isGray && format != "RGB" && format != "BGR")
     c.fail(ErrorKind::InvalidModel, "attribute 'pixel_format': expected RGB, BGR or Grayscale, "
-                                    "found " +
+                                    "got " +
                                         inQuotes(format));
   image::Picture picture = decoded(c);
   Tensor result = Tensor::allocate(DType::U8, {picture.height, picture.width, isGray ? 1 : 3});

@@ -19,7 +19,7 @@ static const MapValue &mapOf(HostCall &c, size_t i) {
   const MapValue *found = c.input(i).map();
   if (!found)
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(i) + ": expected a map, found " + describe(c.input(i)));
+           c.nameOfInput(i) + ": expected a map, got " + describe(c.input(i)));
   return *found;
 }
 
@@ -37,7 +37,7 @@ static RuntimeValue names(HostCall &c, const char *strings, const char *integers
   if (std::vector<int64_t> found = c.node.getInts(integers); !found.empty())
     return listOf(found);
   c.fail(ErrorKind::InvalidModel,
-         std::string("expected an attribute ") + strings + " or " + integers + ", found neither");
+         std::string("expected an attribute ") + strings + " or " + integers + ", got neither");
 }
 
 /// A map of labels and scores for each row; a list is one row.
@@ -47,12 +47,12 @@ static Values zipMap(HostCall &c) {
   Tensor scores = c.tensor(0);
   if (scores.dtype() != DType::F32)
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(0) + ": expected f32, found " + describe(c.input(0)));
+           c.nameOfInput(0) + ": expected f32, got " + describe(c.input(0)));
   if (scores.shape().size() == 1)
     scores = scores.reshaped({1, scores.shape()[0]});
   if (scores.shape().size() != 2 || scores.shape()[1] != count)
     c.fail(ErrorKind::ShapeMismatch, c.nameOfInput(0) + ": expected rows of " +
-                                         std::to_string(count) + ", found " + describe(c.input(0)));
+                                         std::to_string(count) + ", got " + describe(c.input(0)));
   Values maps;
   const auto *data = std::as_const(scores).as<float>();
   for (int64_t i = 0; i < scores.shape()[0]; ++i) {
@@ -98,7 +98,7 @@ static Values dictVectorizer(HostCall &c) {
   const MapValue &map = mapOf(c, 0);
   if (vocabulary.kind() != map.keys.kind())
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(0) + ": expected keys as in the vocabulary, found others");
+           c.nameOfInput(0) + ": expected keys as in the vocabulary, got others");
   // The nothing of each type follows the values.
   RuntimeValue nothing;
   if (map.values.strings()) {
@@ -128,7 +128,7 @@ static double numberOf(HostCall &c, const std::string &text) {
   auto [end, failure] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
   if (failure != std::errc() || end != rest.data() + rest.size())
     c.fail(ErrorKind::InvalidArgument,
-           c.nameOfInput(0) + ": expected numbers as values, found " + inQuotes(text));
+           c.nameOfInput(0) + ": expected numbers as values, got " + inQuotes(text));
   return number;
 }
 
@@ -165,10 +165,10 @@ static Values castMap(HostCall &c) {
   if ((to != "TO_FLOAT" && to != "TO_STRING" && to != "TO_INT64") ||
       (form != "DENSE" && form != "SPARSE"))
     c.fail(ErrorKind::InvalidModel,
-           "expected cast_to TO_FLOAT, TO_STRING or TO_INT64 and map_form DENSE or SPARSE, found " +
+           "expected cast_to TO_FLOAT, TO_STRING or TO_INT64 and map_form DENSE or SPARSE, got " +
                inQuotes(to) + " and " + inQuotes(form));
   if (!map.keys.tensor())
-    c.fail(ErrorKind::TypeMismatch, c.nameOfInput(0) + ": expected keys of i64, found strings");
+    c.fail(ErrorKind::TypeMismatch, c.nameOfInput(0) + ": expected keys of i64, got strings");
   std::vector<int64_t> keys = integersOf(map.keys);
   auto count = static_cast<int64_t>(keys.size());
   RuntimeValue values = castList(c, map.values, to);
@@ -183,12 +183,12 @@ static Values castMap(HostCall &c) {
   int64_t size = c.node.getInt("max_map", 1);
   if (size < 1 || size > kMaxElements)
     c.fail(ErrorKind::InvalidModel,
-           "attribute 'max_map': expected 1 to 2^28, found " + std::to_string(size));
+           "attribute 'max_map': expected 1 to 2^28, got " + std::to_string(size));
   places.assign(size, count);
   for (int64_t i = 0; i < count; ++i) {
     if (keys[i] < 0 || keys[i] >= size)
       c.fail(ErrorKind::OutOfRange, c.nameOfInput(0) + ": expected keys from 0 to " +
-                                        std::to_string(size - 1) + ", found " +
+                                        std::to_string(size - 1) + ", got " +
                                         std::to_string(keys[i]));
     places[keys[i]] = i;
   }
@@ -203,13 +203,12 @@ static Values castMap(HostCall &c) {
 // OneHotEncoder
 //===--------------------------------------------------------------------------===//
 
-/// Of strings; numbers are encoded in compiled code.
+/// OneHotEncoder of strings; compiled code encodes numbers.
 static Values oneHotEncoder(HostCall &c) {
   const StringTensor &given = c.strings(0);
   std::vector<std::string> categories = c.node.getStrings("cats_strings");
   if (categories.empty())
-    c.fail(ErrorKind::InvalidModel,
-           "expected categories in 'cats_strings' for strings, found none");
+    c.fail(ErrorKind::InvalidModel, "expected categories in 'cats_strings' for strings, got none");
   bool isStrict = c.node.getInt("zeros", 1) == 0;
   std::map<std::string, int64_t> positions = positionsOf(categories);
   auto count = static_cast<int64_t>(categories.size());
@@ -217,7 +216,7 @@ static Values oneHotEncoder(HostCall &c) {
   shape.push_back(count);
   if (elementCount(shape) > kMaxElements * 16)
     c.fail(ErrorKind::OutOfRange,
-           "expected a result that fits in memory, found " + shapeString(shape));
+           "expected a result that fits in memory, got " + shapeString(shape));
   Tensor result = Tensor::allocate(DType::F32, shape);
   auto *data = result.as<float>();
   std::fill(data, data + result.elements(), 0.0F);
@@ -227,7 +226,7 @@ static Values oneHotEncoder(HostCall &c) {
       data[static_cast<int64_t>(i) * count + found->second] = 1;
     else if (isStrict)
       c.fail(ErrorKind::OutOfRange, c.nameOfInput(0) + ": expected one of its " +
-                                        std::to_string(count) + " categories, found " +
+                                        std::to_string(count) + " categories, got " +
                                         inQuotes(given.elements[i]));
   }
   return {result};

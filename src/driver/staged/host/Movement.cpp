@@ -16,7 +16,7 @@ static const Shape &shapeOfData(HostCall &c) {
   const Shape *shape = shapeOf(c.input(0));
   if (!shape)
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(0) + ": expected a tensor, found " + describe(c.input(0)));
+           c.nameOfInput(0) + ": expected a tensor, got " + describe(c.input(0)));
   return *shape;
 }
 
@@ -43,7 +43,7 @@ static void checkSize(HostCall &c, const Shape &shape) {
     if (size < 0 || size > most ||
         __builtin_mul_overflow(total, std::max<int64_t>(size, 1), &total) || total > most)
       c.fail(ErrorKind::ShapeMismatch,
-             "expected a result of at most 2^40 elements, found " + shapeString(shape));
+             "expected a result of at most 2^40 elements, got " + shapeString(shape));
 }
 
 //===--------------------------------------------------------------------------===//
@@ -80,7 +80,7 @@ static Values slice(HostCall &c) {
     steps = c.integers(4);
   if (starts.size() != axes.size() || ends.size() != axes.size() || steps.size() != axes.size())
     c.fail(ErrorKind::InvalidModel,
-           "expected as many starts, ends, axes and steps, found " + std::to_string(starts.size()) +
+           "expected as many starts, ends, axes and steps, got " + std::to_string(starts.size()) +
                ", " + std::to_string(ends.size()) + ", " + std::to_string(axes.size()) + " and " +
                std::to_string(steps.size()));
   RuntimeValue result = c.input(0);
@@ -108,7 +108,7 @@ static Values split(HostCall &c) {
     left = size < 0 || size > left ? -1 : left - size;
   if (sizes.size() != parts || left != 0)
     c.fail(ErrorKind::ShapeMismatch, "expected " + std::to_string(parts) + " parts of " +
-                                         std::to_string(shape[axis]) + " positions, found " +
+                                         std::to_string(shape[axis]) + " positions, got " +
                                          shapeString(sizes));
   Values results;
   int64_t start = 0;
@@ -163,29 +163,29 @@ static Values pad(HostCall &c) {
   std::string mode = c.node.getString("mode", "constant");
   std::vector<int64_t> axes = axesOf(c, 3, shapeOfData(c).size()), pads = c.integers(1);
   if (pads.size() != 2 * axes.size())
-    c.fail(ErrorKind::InvalidModel, "expected " + std::to_string(2 * axes.size()) +
-                                        " pads, found " + std::to_string(pads.size()));
+    c.fail(ErrorKind::InvalidModel, "expected " + std::to_string(2 * axes.size()) + " pads, got " +
+                                        std::to_string(pads.size()));
   Tensor result = c.tensor(0);
   Tensor filling = Tensor::allocate(result.dtype(), {});
   std::memset(filling.data(), 0, filling.bytes());
   if (c.has(2)) {
     if (c.tensor(2).dtype() != result.dtype() || c.tensor(2).elements() != 1)
       c.fail(ErrorKind::TypeMismatch, c.nameOfInput(2) + ": expected one element of " +
-                                          std::string(nameOf(result.dtype())) + ", found " +
+                                          std::string(nameOf(result.dtype())) + ", got " +
                                           describe(c.input(2)));
     filling = c.tensor(2);
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     int64_t axis = axes[i], before = pads[i], after = pads[axes.size() + i];
     if (std::abs(before) > far || std::abs(after) > far)
-      c.fail(ErrorKind::InvalidModel, "expected pads below 2^31, found " + std::to_string(before) +
+      c.fail(ErrorKind::InvalidModel, "expected pads below 2^31, got " + std::to_string(before) +
                                           " and " + std::to_string(after));
     // A negative pad cuts off.
     int64_t cut = std::max<int64_t>(-before, 0);
     int64_t size = result.shape()[axis] - cut - std::max<int64_t>(-after, 0);
     if (size < 0)
       c.fail(ErrorKind::ShapeMismatch, "expected a size of " + std::to_string(cut) +
-                                           " or more to cut off, found " + describe(c.input(0)));
+                                           " or more to cut off, got " + describe(c.input(0)));
     if (size < result.shape()[axis])
       result = *slice(result, axis, cut, size).tensor();
     before = std::max<int64_t>(before, 0);
@@ -202,7 +202,7 @@ static Values pad(HostCall &c) {
     checkSize(c, shape);
     if (size == 0)
       c.fail(ErrorKind::ShapeMismatch,
-             "expected elements to pad with, found " + describe(c.input(0)));
+             "expected elements to pad with, got " + describe(c.input(0)));
     std::vector<int64_t> positions;
     for (int64_t position = -before; position < size + after; ++position)
       positions.push_back(mirrored(mode, position, size));
@@ -216,14 +216,14 @@ static Values tile(HostCall &c) {
   std::vector<int64_t> repeats = c.integers(1);
   if (repeats.size() != shape.size())
     c.fail(ErrorKind::ShapeMismatch, c.nameOfInput(1) + ": expected " +
-                                         std::to_string(shape.size()) + " repeats, found " +
+                                         std::to_string(shape.size()) + " repeats, got " +
                                          std::to_string(repeats.size()));
   RuntimeValue result = c.input(0);
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     int64_t size = shape[axis];
     if (repeats[axis] < 0 || __builtin_mul_overflow(size, repeats[axis], &shape[axis]))
       c.fail(ErrorKind::ShapeMismatch,
-             c.nameOfInput(1) + ": expected repeats of 0 or more, found " + shapeString(repeats));
+             c.nameOfInput(1) + ": expected repeats of 0 or more, got " + shapeString(repeats));
     checkSize(c, shape);
     if (repeats[axis] == 1)
       continue;
@@ -244,7 +244,7 @@ template <class T> static Values rangeOf(HostCall &c) {
   for (size_t i = 0; i < 3; ++i) {
     if (c.tensor(i).dtype() != c.tensor(0).dtype() || c.tensor(i).elements() != 1)
       c.fail(ErrorKind::TypeMismatch, c.nameOfInput(i) + ": expected one element of " +
-                                          std::string(nameOf(c.tensor(0).dtype())) + ", found " +
+                                          std::string(nameOf(c.tensor(0).dtype())) + ", got " +
                                           describe(c.input(i)));
     numbers[i] = c.tensor(i).as<T>()[0];
   }
@@ -255,7 +255,7 @@ template <class T> static Values rangeOf(HostCall &c) {
                            static_cast<double>(delta));
   constexpr double most = 1e12;
   if (!(count < most))
-    c.fail(ErrorKind::ShapeMismatch, "expected at most 10^12 elements, found more");
+    c.fail(ErrorKind::ShapeMismatch, "expected at most 10^12 elements, got more");
   Tensor result =
       Tensor::allocate(c.tensor(0).dtype(), {std::max<int64_t>(static_cast<int64_t>(count), 0)});
   for (int64_t i = 0; i < result.elements(); ++i)
@@ -277,7 +277,7 @@ static Values range(HostCall &c) {
     return rangeOf<int64_t>(c);
   default:
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(0) + ": expected numbers of 16 to 64 bits, found " + describe(c.input(0)));
+           c.nameOfInput(0) + ": expected numbers of 16 to 64 bits, got " + describe(c.input(0)));
   }
 }
 

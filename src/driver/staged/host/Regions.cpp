@@ -178,14 +178,14 @@ static Alignment alignmentOf(HostCall &c) {
   const Shape &places = c.tensor(2).shape();
   if (images.size() != 4 || corners.size() != 2 || corners[1] != 4 || places != Shape{corners[0]})
     c.fail(ErrorKind::ShapeMismatch,
-           "expected images of rank 4, 4 numbers for each region and an image for each, found " +
+           "expected images of rank 4, 4 numbers for each region and an image for each, got " +
                describe(c.input(0)) + ", " + describe(c.input(1)) + " and " + describe(c.input(2)));
   std::string mode = c.node.getString("mode", "avg");
   std::string transform = c.node.getString("coordinate_transformation_mode", "half_pixel");
   int64_t height = c.node.getInt("output_height", 1), width = c.node.getInt("output_width", 1);
   constexpr int64_t most = 1 << 16;
   if ((mode != "avg" && mode != "max") || height < 1 || width < 1 || height > most || width > most)
-    c.fail(ErrorKind::InvalidModel, "expected the mode avg or max and an output size, found " +
+    c.fail(ErrorKind::InvalidModel, "expected the mode avg or max and an output size, got " +
                                         inQuotes(mode) + " and " + std::to_string(height) + "x" +
                                         std::to_string(width));
   return {mode == "max",
@@ -199,13 +199,12 @@ static Alignment alignmentOf(HostCall &c) {
 static Values roiAlign(HostCall &c) {
   DType dtype = c.tensor(0).dtype();
   if (dtype < DType::F16 || dtype >= DType::I4 || c.tensor(1).dtype() != dtype)
-    c.fail(ErrorKind::TypeMismatch,
-           "expected images and regions of one floating-point type, found " + describe(c.input(0)) +
-               " and " + describe(c.input(1)));
+    c.fail(ErrorKind::TypeMismatch, "expected images and regions of one floating-point type, got " +
+                                        describe(c.input(0)) + " and " + describe(c.input(1)));
   Alignment alignment = alignmentOf(c);
   if (alignment.size[0] * alignment.size[1] == 0)
     c.fail(ErrorKind::ShapeMismatch,
-           c.nameOfInput(0) + ": expected images with elements, found " + describe(c.input(0)));
+           c.nameOfInput(0) + ": expected images with elements, got " + describe(c.input(0)));
   if (dtype == DType::F64)
     return {align<double>(c, alignment, c.tensor(0), c.tensor(1))};
   return {align<float>(c, alignment, c.tensor(0).converted(DType::F32),

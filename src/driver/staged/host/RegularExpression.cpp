@@ -14,7 +14,7 @@ RegularExpression::RegularExpression(std::string_view pattern) {
   auto refuse = [&](const std::string &what) {
     throw Error(ErrorKind::Unsupported,
                 "expected a regular expression without back references of at most " +
-                    std::to_string(longestPattern) + " characters, found " + what + " in " +
+                    std::to_string(longestPattern) + " characters, got " + what + " in " +
                     inQuotes(pattern));
   };
   if (pattern.size() > longestPattern)

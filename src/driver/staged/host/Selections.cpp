@@ -50,7 +50,7 @@ static const Shape &shapeOfInput(HostCall &c, size_t i) {
   const Shape *shape = shapeOf(c.input(i));
   if (!shape)
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(i) + ": expected a tensor, found " + describe(c.input(i)));
+           c.nameOfInput(i) + ": expected a tensor, got " + describe(c.input(i)));
   return *shape;
 }
 
@@ -76,7 +76,7 @@ static Values compress(HostCall &c) {
   auto [data, shape, axis] = alongAxis(c);
   if (c.tensor(1).dtype() != DType::Bool)
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(1) + ": expected booleans, found " + describe(c.input(1)));
+           c.nameOfInput(1) + ": expected booleans, got " + describe(c.input(1)));
   std::vector<bool> condition = truths(c.tensor(1));
   std::vector<int64_t> positions;
   for (size_t i = 0; i < condition.size(); ++i)

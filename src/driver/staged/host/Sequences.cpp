@@ -41,7 +41,7 @@ static Values sequenceErase(HostCall &c) {
   Values elements = c.sequence(0);
   auto size = static_cast<int64_t>(elements.size());
   if (size == 0)
-    c.fail(ErrorKind::OutOfRange, c.nameOfInput(0) + ": expected an element to erase, found none");
+    c.fail(ErrorKind::OutOfRange, c.nameOfInput(0) + ": expected an element to erase, got none");
   size_t at = c.has(1) ? position(c, 1, size) : elements.size() - 1;
   elements.erase(elements.begin() + static_cast<int64_t>(at));
   return {sequenceOf(std::move(elements))};
@@ -60,7 +60,7 @@ static const Shape &tensorShape(HostCall &c, size_t input) {
   const Shape *shape = shapeOf(c.input(input));
   if (!shape)
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(input) + ": expected a tensor, found " + describe(c.input(input)));
+           c.nameOfInput(input) + ": expected a tensor, got " + describe(c.input(input)));
   return *shape;
 }
 
@@ -78,7 +78,7 @@ static Values splitToSequence(HostCall &c) {
     int64_t part = c.integer(1);
     if (part <= 0)
       c.fail(ErrorKind::OutOfRange,
-             c.nameOfInput(1) + ": expected a size of 1 or more, found " + std::to_string(part));
+             c.nameOfInput(1) + ": expected a size of 1 or more, got " + std::to_string(part));
     for (int64_t at = 0; at < size; at += part)
       parts.push_back(std::min(part, size - at));
   } else {
@@ -88,23 +88,22 @@ static Values splitToSequence(HostCall &c) {
   int64_t at = 0;
   for (int64_t part : parts) {
     if (part < 0 || part > size - at)
-      c.fail(ErrorKind::OutOfRange, c.nameOfInput(1) + ": expected sizes that sum up to " +
-                                        std::to_string(size) + ", found others");
+      c.fail(ErrorKind::OutOfRange, c.nameOfInput(1) + ": expected sizes whose sum is " +
+                                        std::to_string(size) + ", got others");
     RuntimeValue element = slice(c.input(0), axis, at, part);
     elements.push_back(keepsAxis ? element : withoutAxis(element, axis));
     at += part;
   }
   if (at != size)
-    c.fail(ErrorKind::OutOfRange, c.nameOfInput(1) + ": expected sizes that sum up to " +
-                                      std::to_string(size) + ", found " + std::to_string(at));
+    c.fail(ErrorKind::OutOfRange, c.nameOfInput(1) + ": expected sizes whose sum is " +
+                                      std::to_string(size) + ", got " + std::to_string(at));
   return {sequenceOf(std::move(elements))};
 }
 
 static Values concatFromSequence(HostCall &c) {
   Values elements = c.sequence(0);
   if (elements.empty())
-    c.fail(ErrorKind::ShapeMismatch,
-           c.nameOfInput(0) + ": expected an element or more, found none");
+    c.fail(ErrorKind::ShapeMismatch, c.nameOfInput(0) + ": expected an element or more, got none");
   bool isNew = c.node.getInt("new_axis", 0) != 0;
   const onnx::Attribute *given = c.node.find("axis");
   if (!given)
@@ -112,21 +111,21 @@ static Values concatFromSequence(HostCall &c) {
   for (RuntimeValue &element : elements)
     if (!shapeOf(element))
       c.fail(ErrorKind::TypeMismatch,
-             c.nameOfInput(0) + ": expected tensors, found " + describe(element));
+             c.nameOfInput(0) + ": expected tensors, got " + describe(element));
   auto rank = static_cast<int64_t>(shapeOf(elements.front())->size()) + isNew;
   int64_t axis = c.axis(c.node.getInt("axis", 0), rank);
   if (isNew)
     for (RuntimeValue &element : elements) {
       if (static_cast<int64_t>(shapeOf(element)->size()) + 1 != rank)
         c.fail(ErrorKind::ShapeMismatch,
-               c.nameOfInput(0) + ": expected tensors of one shape, found others");
+               c.nameOfInput(0) + ": expected tensors of one shape, got others");
       element = withAxis(element, axis);
     }
   std::optional<RuntimeValue> joined = concatenate(elements, axis);
   if (!joined)
     c.fail(ErrorKind::ShapeMismatch,
            c.nameOfInput(0) + ": expected tensors of one type and of equal sizes but along axis " +
-               std::to_string(axis) + ", found others");
+               std::to_string(axis) + ", got others");
   return {*joined};
 }
 
@@ -139,7 +138,7 @@ static Values optionalHasElement(HostCall &c) {
 
 static Values optionalGetElement(HostCall &c) {
   if (c.input(0).isNothing())
-    c.fail(ErrorKind::InvalidArgument, c.nameOfInput(0) + ": expected a value, found nothing");
+    c.fail(ErrorKind::InvalidArgument, c.nameOfInput(0) + ": expected a value, got nothing");
   return {c.input(0)};
 }
 

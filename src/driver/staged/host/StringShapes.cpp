@@ -8,7 +8,7 @@ namespace headrace::staged {
 
 using Values = std::vector<RuntimeValue>;
 
-/// The list of an input, or of an attribute in older versions; nothing if neither is there.
+/// The list in an input, or in an attribute in older versions; nothing if the node has neither.
 static std::optional<std::vector<int64_t>> listOf(HostCall &c, size_t input, const char *name) {
   if (c.has(input))
     return c.integers(input);
@@ -62,7 +62,7 @@ static Values squeeze(HostCall &c) {
       shape.push_back(given[i]);
     else if (given[i] != 1)
       c.fail(ErrorKind::ShapeMismatch, c.nameOfInput(0) + ": expected size 1 along axis " +
-                                           std::to_string(i) + ", found " + describe(c.input(0)));
+                                           std::to_string(i) + ", got " + describe(c.input(0)));
   }
   return {reshaped(c.input(0), shape)};
 }
@@ -75,7 +75,7 @@ static Values unsqueeze(HostCall &c) {
     axis = c.axis(axis, rank);
   std::sort(axes.begin(), axes.end());
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-    c.fail(ErrorKind::InvalidModel, "expected axes that differ, found one twice");
+    c.fail(ErrorKind::InvalidModel, "expected axes that differ, got one twice");
   Shape shape = given;
   for (int64_t axis : axes)
     shape.insert(shape.begin() + axis, 1);

@@ -34,7 +34,7 @@ struct Pairs {
     for (size_t i = 0; i < rank; ++i) {
       int64_t x = sizeAt(a, i), y = sizeAt(b, i);
       if (x != y && x != 1 && y != 1)
-        c.fail(ErrorKind::ShapeMismatch, "expected shapes that can be broadcast, found " +
+        c.fail(ErrorKind::ShapeMismatch, "expected shapes that can be broadcast, got " +
                                              shapeString(a) + " and " + shapeString(b));
       shape.push_back(x == 1 ? y : x);
     }
@@ -149,7 +149,7 @@ static Tensor numbersOf(HostCall &c, const StringTensor &texts, DType dtype) {
     }
     if (!isNumber)
       c.fail(ErrorKind::InvalidArgument,
-             c.nameOfInput(0) + ": expected numbers, found " + inQuotes(text));
+             c.nameOfInput(0) + ": expected numbers, got " + inQuotes(text));
   }
   return wide.converted(dtype);
 }
@@ -212,13 +212,13 @@ static Values stringNormalizer(HostCall &c) {
   const StringTensor &texts = c.strings(0);
   size_t rank = texts.shape.size();
   if (rank != 1 && !(rank == 2 && texts.shape[0] == 1))
-    c.fail(ErrorKind::ShapeMismatch, c.nameOfInput(0) + ": expected a list, or 1 x a list, found " +
-                                         shapeString(texts.shape));
+    c.fail(ErrorKind::ShapeMismatch,
+           c.nameOfInput(0) + ": expected a list, or 1 x a list, got " + shapeString(texts.shape));
   std::string action = c.node.getString("case_change_action", "NONE");
   if (action != "NONE" && action != "LOWER" && action != "UPPER")
     c.fail(ErrorKind::InvalidModel,
            "attribute 'case_change_action': expected NONE, LOWER or UPPER, "
-           "found " +
+           "got " +
                inQuotes(action));
   bool isSensitive = c.node.getInt("is_case_sensitive", 0) != 0;
   auto key = [&](const std::string &word) {

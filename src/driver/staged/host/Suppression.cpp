@@ -29,7 +29,7 @@ struct Candidate {
   int64_t box;
 };
 
-/// Of equal scores the first box is better.
+/// Whether `a` is worse than `b`; of two equal scores, the earlier box is better.
 bool isWorse(const Candidate &a, const Candidate &b) {
   return a.score != b.score ? a.score < b.score : a.box > b.box;
 }
@@ -120,7 +120,7 @@ static std::optional<float> optionalNumber(HostCall &c, size_t i) {
   std::vector<double> numbers = c.numbers(i);
   if (numbers.size() != 1)
     c.fail(ErrorKind::ShapeMismatch,
-           c.nameOfInput(i) + ": expected one number, found " + describe(c.input(i)));
+           c.nameOfInput(i) + ": expected one number, got " + describe(c.input(i)));
   return static_cast<float>(numbers.front());
 }
 
@@ -129,7 +129,7 @@ static std::vector<RuntimeValue> nonMaxSuppression(HostCall &c) {
   const Shape &boxShape = boxes.shape(), &scoreShape = scores.shape();
   if (boxShape.size() != 3 || scoreShape.size() != 3 || boxShape[2] != 4 ||
       boxShape[0] != scoreShape[0] || boxShape[1] != scoreShape[2])
-    c.fail(ErrorKind::ShapeMismatch, "expected boxes of B x N x 4 and scores of B x C x N, found " +
+    c.fail(ErrorKind::ShapeMismatch, "expected boxes of B x N x 4 and scores of B x C x N, got " +
                                          describe(c.input(0)) + " and " + describe(c.input(1)));
   Limits limits;
   limits.boxes = c.has(2) ? std::max<int64_t>(c.integer(2), 0) : 0;

@@ -20,7 +20,7 @@ public:
     int64_t given = c.node.getInt("mincharnum", 1);
     if (given < 1)
       c.fail(ErrorKind::InvalidModel,
-             "attribute 'mincharnum': expected 1 or more, found " + std::to_string(given));
+             "attribute 'mincharnum': expected 1 or more, got " + std::to_string(given));
     least = static_cast<size_t>(given);
     std::vector<std::string> patterns = c.node.getStrings("separators");
     std::string attribute = "separators";
@@ -29,17 +29,17 @@ public:
       patterns = {c.node.getString("tokenexp", "")};
       if (patterns.front().empty())
         c.fail(ErrorKind::InvalidModel,
-               "expected an attribute 'separators' or 'tokenexp', found neither");
+               "expected an attribute 'separators' or 'tokenexp', got neither");
       isByCharacter = patterns.front() == ".";
       isOfTokens = true;
     } else if (patterns.empty()) {
-      c.fail(ErrorKind::InvalidModel, "attribute 'separators': expected one or more, found none");
+      c.fail(ErrorKind::InvalidModel, "attribute 'separators': expected one or more, got none");
     } else {
       isByCharacter = patterns.size() == 1 && patterns.front().empty();
     }
     if (isByCharacter && least > 1)
       c.fail(ErrorKind::InvalidModel,
-             "attribute 'mincharnum': expected 1 for tokens of one character, found " +
+             "attribute 'mincharnum': expected 1 for tokens of one character, got " +
                  std::to_string(least));
     if (isByCharacter)
       return;
@@ -130,7 +130,7 @@ static Values tokenize(HostCall &c) {
   const StringTensor &texts = c.strings(0);
   if (texts.shape.empty() || texts.shape.size() > 2)
     c.fail(ErrorKind::ShapeMismatch,
-           c.nameOfInput(0) + ": expected rank 1 or 2, found " + describe(c.input(0)));
+           c.nameOfInput(0) + ": expected rank 1 or 2, got " + describe(c.input(0)));
   auto tokenization = c.prepared->get<Tokenization>([&] { return Tokenization(c); });
   StringTensor result{texts.shape, {}};
   if (texts.elements.empty()) {
@@ -143,7 +143,7 @@ static Values tokenize(HostCall &c) {
   for (const std::string &text : texts.elements) {
     if (!isUtf8(text))
       c.fail(ErrorKind::InvalidArgument,
-             c.nameOfInput(0) + ": expected text in UTF-8, found " + inQuotes(text));
+             c.nameOfInput(0) + ": expected text in UTF-8, got " + inQuotes(text));
     std::wstring characters = toCharacters(text);
     std::vector<std::string> &row = rows.emplace_back();
     for (std::wstring_view token : tokenization->tokensOf(characters, matchers))

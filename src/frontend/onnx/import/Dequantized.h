@@ -21,7 +21,7 @@ bool is(const Node &node, const char *opType);
 /// Whether input `i` is given.
 bool has(const Node &node, size_t i);
 
-/// Nothing if the value is no such float.
+/// Nothing if the value is not such a float.
 std::optional<Dequantized> dequantized(const Graph &graph, const GraphView &view,
                                        const std::string &value);
 

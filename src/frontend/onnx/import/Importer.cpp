@@ -36,7 +36,7 @@ int64_t checkedOpset(const Model &model) {
   }
   int64_t opset = found->second;
   if (opset < kOldestOpset || opset > kNewestOpset)
-    throw Error(ErrorKind::Unsupported, llvm::formatv("expected operator set {0} to {1}, found {2}",
+    throw Error(ErrorKind::Unsupported, llvm::formatv("expected operator set {0} to {1}, got {2}",
                                                       kOldestOpset, kNewestOpset, opset));
   return opset;
 }
@@ -146,9 +146,9 @@ void GraphImporter::addInputs() {
 RankedTensorType GraphImporter::inputType(const ValueInfo &input) {
   std::string what = "input " + inQuotes(input.name);
   if (!input.dtype)
-    throw Error(ErrorKind::Unsupported, what + ": expected a tensor of numbers or booleans");
+    throw Error(ErrorKind::Unsupported, what + ": expected a numeric tensor or booleans");
   if (!input.shape)
-    throw Error(ErrorKind::Unsupported, what + ": expected a known rank, found none");
+    throw Error(ErrorKind::Unsupported, what + ": expected a known rank, got none");
   SymbolicShape dims;
   Shape known;
   for (auto [i, dim] : llvm::enumerate(*input.shape)) {
@@ -175,7 +175,7 @@ void GraphImporter::addOutputs() {
     if (output.dtype && toElementType(*output.dtype, &context) != found)
       throw Error(ErrorKind::TypeMismatch, what + ": expected " +
                                                std::string(nameOf(*output.dtype)) +
-                                               " as declared, found " + typeText(found));
+                                               " as declared, got " + typeText(found));
     writer.addOutput(output.name, values.tensor(output.name));
   }
 }

@@ -11,8 +11,8 @@
 
 namespace headrace::onnx {
 
-/// A node needs the value of something that the model computes or is given, or holds for some sizes
-/// alone that no range tells apart: the model is no single program.
+/// A node needs the value of an input or of something computed, or holds only for some sizes that
+/// no range separates from the others: the model needs several programs.
 class DataDependentError : public Error {
 public:
   using Error::Error;

@@ -113,7 +113,7 @@ std::optional<Product> Rewriter::productOf(const Node &node) const {
   float alpha = isGemm ? node.getFloat("alpha", 1) : 1;
   for (int64_t i = 0; i < rhs->scale->elements(); ++i)
     product.scale.push_back(*lhs->scale->as<float>() * rhs->scale->as<float>()[i] * alpha);
-  // Sums of 0 times an infinite scale are no number.
+  // 0 times an infinite scale is NaN.
   if (!std::ranges::all_of(product.scale, [](float scale) { return std::isfinite(scale); }))
     return std::nullopt;
   return product;
@@ -155,8 +155,8 @@ std::string Rewriter::addSums(const Node &node, const Product &product) {
   return sums;
 }
 
-/// Of two factors that are computed, whose sums may leave 32 bits where they are long. How long
-/// they are the operator knows.
+/// Adds a product of two computed factors. Long sums may overflow 32 bits; the operator, which
+/// knows their length, takes care of that.
 void Rewriter::addProduct(const Node &node, const Product &product, const std::string &output) {
   Tensor one = Tensor::allocate(DType::F32, {});
   *one.as<float>() = 1;
@@ -175,7 +175,7 @@ const Tensor *Rewriter::integerBias(const std::string &value, const Product &pro
   if (!product.largestSum || !integers || bias->type != DType::I32 ||
       integers->dtype() != DType::I32 || !isZero(bias->zero))
     return nullptr;
-  // A channel whose weights are all but 0 has a tiny scale, and so its bias may be all of 32 bits.
+  // A channel whose weights are almost 0 has a tiny scale, so its bias may be any 32-bit integer.
   std::span numbers(integers->as<int32_t>(), static_cast<size_t>(integers->elements()));
   if (!std::ranges::all_of(numbers, [&](int64_t number) {
         return fitsSums(*product.largestSum + std::abs(number));

@@ -11,7 +11,7 @@ static int64_t byteAt(const Tensor &bytes, int64_t i) {
                                     : int64_t{bytes.as<int8_t>()[i]};
 }
 
-/// Of what is no bytes an error tells later, where it is read.
+/// Whether elements are 8-bit integers; for other types the node's import reports the error later.
 static bool areBytes(const Tensor &tensor) {
   return tensor.dtype() == DType::U8 || tensor.dtype() == DType::I8;
 }

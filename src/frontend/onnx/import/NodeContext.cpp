@@ -68,7 +68,7 @@ static bool accept(Accepts accepts, Type type) {
 void NodeContext::checkElementType(size_t i, Accepts accepts) const {
   Type found = type(i).getElementType();
   if (!accept(accepts, found))
-    fail(ErrorKind::TypeMismatch, "{0}: expected {1}, found {2}", nameOfInput(i),
+    fail(ErrorKind::TypeMismatch, "{0}: expected {1}, got {2}", nameOfInput(i),
          expectation(accepts), typeText(found));
 }
 
@@ -89,13 +89,13 @@ SmallVector<Value> NodeContext::inputsOfOneType(Accepts accepts) {
 
 void NodeContext::checkRank(size_t i, int64_t expected) const {
   if (rank(i) != expected)
-    fail(ErrorKind::ShapeMismatch, "{0}: expected rank {1}, found {2}", nameOfInput(i), expected,
+    fail(ErrorKind::ShapeMismatch, "{0}: expected rank {1}, got {2}", nameOfInput(i), expected,
          text(shape(i)));
 }
 
 void NodeContext::checkSameType(size_t i, size_t j) const {
   if (type(i).getElementType() != type(j).getElementType())
-    fail(ErrorKind::TypeMismatch, "{0}: expected {1} as in {2}, found {3}", nameOfInput(j),
+    fail(ErrorKind::TypeMismatch, "{0}: expected {1} as in {2}, got {3}", nameOfInput(j),
          typeText(type(i).getElementType()), nameOfInput(i), typeText(type(j).getElementType()));
 }
 
@@ -116,12 +116,12 @@ const Tensor &NodeContext::constant(size_t i) const {
 const SymbolicValue &NodeContext::sizes(size_t i) const {
   if (const SymbolicValue *found = known(i)) {
     if (found->dtype == DType::Bool || found->shape.size() > 1)
-      fail(ErrorKind::InvalidModel, "{0}: expected a list of integers, found {1} of {2}",
+      fail(ErrorKind::InvalidModel, "{0}: expected a list of integers, got {1} of {2}",
            nameOfInput(i), nameOf(found->dtype).data(), shapeString(found->shape));
     return *found;
   }
   fail(ErrorKind::Unsupported,
-       "{0}: expected a value that constants and input shapes determine, found one that depends on "
+       "{0}: expected a value that constants and input shapes determine, got one that depends on "
        "data",
        nameOfInput(i));
 }
@@ -131,8 +131,7 @@ std::vector<int64_t> NodeContext::integers(size_t i) const {
     return *numbers;
   noteUnknown(i);
   fail(ErrorKind::Unsupported,
-       "{0}: expected a constant, found a value that depends on dynamic dimensions",
-       nameOfInput(i));
+       "{0}: expected a constant, got a value that depends on dynamic dimensions", nameOfInput(i));
 }
 
 AffineExpr NodeContext::size(size_t i) const {
@@ -140,7 +139,7 @@ AffineExpr NodeContext::size(size_t i) const {
     return dim(*constant(i).converted(DType::I64).as<int64_t>());
   const SymbolicValue &found = sizes(i);
   if (found.elements.size() != 1)
-    fail(ErrorKind::InvalidModel, "{0}: expected one number, found {1}", nameOfInput(i),
+    fail(ErrorKind::InvalidModel, "{0}: expected one number, got {1}", nameOfInput(i),
          found.elements.size());
   return found.elements.front();
 }
@@ -149,8 +148,7 @@ int64_t NodeContext::knownInteger(size_t i) const {
   if (auto number = constantValue(size(i)))
     return *number;
   fail(ErrorKind::Unsupported,
-       "{0}: expected a constant, found a value that depends on dynamic dimensions",
-       nameOfInput(i));
+       "{0}: expected a constant, got a value that depends on dynamic dimensions", nameOfInput(i));
 }
 
 std::vector<double> NodeContext::numbers(size_t i) const {

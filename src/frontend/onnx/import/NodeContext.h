@@ -48,7 +48,7 @@ public:
   // Inputs known at import
   /// Null if the elements are not known.
   const SymbolicValue *known(size_t i) const;
-  /// A tensor without data where the input is no constant.
+  /// A tensor without data if the input is not a constant.
   const Tensor &constant(size_t i) const;
   /// A shape, position or the like, which must be known.
   const SymbolicValue &sizes(size_t i) const;

@@ -71,9 +71,9 @@ std::vector<const Node *> orderedNodes(const Graph &graph,
       if (found == producedBy.end() && isOuter(input))
         continue;
       if (found == producedBy.end())
-        throw Error(ErrorKind::InvalidModel, graph.nodes[i].describe() + ": input " +
-                                                 inQuotes(input) +
-                                                 " is no input, initializer or node's output");
+        throw Error(ErrorKind::InvalidModel,
+                    graph.nodes[i].describe() + ": input " + inQuotes(input) +
+                        " is not an input, an initializer or a node's output");
       if (found->second != kGiven && before.insert(found->second).second)
         readers[found->second].push_back(i);
     }

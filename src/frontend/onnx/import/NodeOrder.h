@@ -11,7 +11,7 @@ namespace headrace::onnx {
 /// defines and nodes that wait for each other are Errors.
 std::vector<const Node *> orderedNodes(const Graph &graph);
 
-/// The same for a graph inside of others: `isOuter` says whether a value is one of theirs.
+/// Orders the nodes of a nested graph: `isOuter` says whether a value is defined around it.
 std::vector<const Node *> orderedNodes(const Graph &graph,
                                        const std::function<bool(const std::string &)> &isOuter);
 

@@ -57,7 +57,7 @@ const Operator *operatorOf(const Node &node, int64_t opset) {
 
 void importNode(const Node &node, ImportState &state) {
   if (node.outputs.empty())
-    throw Error(ErrorKind::InvalidModel, node.describe() + ": expected an output, found none");
+    throw Error(ErrorKind::InvalidModel, node.describe() + ": expected an output, got none");
   NodeContext c(node, state);
   const Operator *op = operatorOf(node, state.opset);
   if (!op)

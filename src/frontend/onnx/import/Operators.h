@@ -39,9 +39,9 @@ OperatorFamily rotaryOperators();
 OperatorFamily sequenceOperators();
 OperatorFamily lossOperators();
 OperatorFamily randomOperators();
-/// Of ai.onnx.preview.
+/// Operators of ai.onnx.preview.
 OperatorFamily previewOperators();
-/// Of ai.onnx.preview.training.
+/// Operators of ai.onnx.preview.training.
 OperatorFamily trainingOperators();
 OperatorFamily elementOperators();
 OperatorFamily searchOperators();

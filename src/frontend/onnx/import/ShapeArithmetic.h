@@ -1,4 +1,4 @@
-// Shape arithmetic: operators on integers known at import. Results that are no expression of the
+// Shape arithmetic: operators on integers known at import. Results that cannot be expressed by the
 // dynamic dimensions are left to the operators on data.
 #pragma once
 
@@ -30,7 +30,7 @@ Known expand(NodeContext &);
 Known range(NodeContext &);
 Known reduceProd(NodeContext &);
 Known reduceSum(NodeContext &);
-/// The same elements under a shape computed by the operator's own rule.
+/// The input's elements under a shape computed by the operator's own rule.
 Known reshaped(NodeContext &, const SymbolicShape &dims);
 
 // Building blocks of the operators.

@@ -100,7 +100,7 @@ static std::vector<int64_t> upTo(int64_t size) {
   return {all.begin(), all.end()};
 }
 
-/// By constant bounds; anything else is left to the operator on data.
+/// Slices by constant bounds; anything else is left to the operator on data.
 Known slice(NodeContext &c) {
   const SymbolicValue &data = *c.known(0);
   auto starts = c.integersOf("starts", 1), ends = c.integersOf("ends", 2);

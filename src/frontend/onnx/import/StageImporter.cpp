@@ -62,7 +62,7 @@ void StageImporter::addSizes(const std::string &name, const Tensor &tensor,
   MLIRContext *context = impl->writer.builder.getContext();
   std::optional<SymbolicValue> value = symbolicValue(tensor, context);
   if (!value)
-    throw Error(ErrorKind::Unsupported, "value " + inQuotes(name) + " is no shape");
+    throw Error(ErrorKind::Unsupported, "value " + inQuotes(name) + " is not a shape");
   SymbolicShape sizes = {constantDim(0, context)};
   for (const auto &[element, number] : open) {
     AffineExpr size = impl->writer.symbols.get(number.symbol) + number.more;

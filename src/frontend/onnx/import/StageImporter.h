@@ -45,8 +45,8 @@ public:
     std::string symbol;
     int64_t more = 0;
   };
-  /// A value of integers whose elements are known, but for those that are open. These come as the
-  /// sizes of an input without elements, behind a first size of 0.
+  /// Adds an integer value whose elements are known except for the open ones. Those are passed as
+  /// the dimensions of an input without elements, after a first dimension of 0.
   void addSizes(const std::string &name, const Tensor &tensor,
                 const std::map<size_t, Number> &open);
 

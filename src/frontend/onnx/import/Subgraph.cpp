@@ -48,7 +48,7 @@ Value applySubgraph(NodeContext &c, const char *attribute, Value argument) {
     c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected a graph", attribute);
   if (found->graph->inputs.size() != 1 || found->graph->outputs.size() != 1)
     c.fail(ErrorKind::InvalidModel,
-           "attribute '{0}': expected one input and one output, found {1}, {2}", attribute,
+           "attribute '{0}': expected one input and one output, got {1}, {2}", attribute,
            found->graph->inputs.size(), found->graph->outputs.size());
   ImportState &state = c.sharedState();
   // No other value's name has it: outputs are named once.

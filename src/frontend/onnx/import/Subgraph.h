@@ -6,7 +6,7 @@
 namespace headrace::onnx {
 
 /// The one result of the graph that is an attribute of the node, with `argument` for its one input.
-/// Its nodes see the values around the node, and their own names are no one else's.
+/// The graph's nodes can read the values around the node; names defined in the graph stay local.
 mlir::Value applySubgraph(NodeContext &c, const char *attribute, mlir::Value argument);
 
 } // namespace headrace::onnx

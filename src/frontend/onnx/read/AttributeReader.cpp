@@ -116,7 +116,7 @@ static Attribute::Kind kindOf(int32_t typeCode) {
   case code::Type:
     return Attribute::Type;
   case code::Undefined:
-    throw Error(ErrorKind::InvalidModel, "expected a value, found none");
+    throw Error(ErrorKind::InvalidModel, "expected a value, got none");
   default: // lists of tensors and graphs, sparse tensors: for operators Headrace lacks
     throw Error(ErrorKind::Unsupported,
                 "values of type code " + std::to_string(typeCode) + " are not supported");
@@ -132,17 +132,17 @@ static ReadAttribute decode(EncodedAttribute encoded, TensorSource &source) {
       kindOf(encoded.typeCode != code::Undefined ? encoded.typeCode : encoded.impliedType);
   if (attribute.kind == Attribute::Tensor) {
     if (!encoded.tensor)
-      throw Error(ErrorKind::InvalidModel, "expected a tensor, found none");
+      throw Error(ErrorKind::InvalidModel, "expected a tensor, got none");
     NamedTensor read = readTensor(*encoded.tensor, "tensor", source);
     attribute.tensor = std::move(read.tensor);
     attribute.stringTensor = std::move(read.strings);
   } else if (attribute.kind == Attribute::Graph) {
     if (!encoded.graph)
-      throw Error(ErrorKind::InvalidModel, "expected a graph, found none");
+      throw Error(ErrorKind::InvalidModel, "expected a graph, got none");
     result.graph = encoded.graph;
   } else if (attribute.kind == Attribute::Type) {
     if (!encoded.type)
-      throw Error(ErrorKind::InvalidModel, "expected a type, found none");
+      throw Error(ErrorKind::InvalidModel, "expected a type, got none");
     attribute.type = std::make_shared<const ValueInfo>(readType(*encoded.type));
   }
   return result;
@@ -152,7 +152,7 @@ ReadAttribute readAttribute(wire::Bytes message, TensorSource &source) {
   EncodedAttribute encoded = readEncoded(message);
   std::string name = encoded.value.name;
   if (name.empty())
-    throw Error(ErrorKind::InvalidModel, "expected an attribute name, found none");
+    throw Error(ErrorKind::InvalidModel, "expected an attribute name, got none");
   try {
     return decode(std::move(encoded), source);
   } catch (const Error &error) {

@@ -31,16 +31,16 @@ Tensor ExternalData::read(const ExternalLocation &location, DType dtype, const S
   uint64_t size = file.mapping ? file.mapping->size() : 0;
   std::string name = "external data file " + inQuotes(location.file);
   if (location.offset > size || location.length.value_or(0) > size - location.offset)
-    throw Error(ErrorKind::InvalidModel,
-                name + ": expected at least " + std::to_string(location.length.value_or(0)) +
-                    " bytes from byte " + std::to_string(location.offset) + ", found a file of " +
-                    std::to_string(size) + " bytes");
+    throw Error(ErrorKind::InvalidModel, name + ": expected at least " +
+                                             std::to_string(location.length.value_or(0)) +
+                                             " bytes from byte " + std::to_string(location.offset) +
+                                             ", got a file of " + std::to_string(size) + " bytes");
   uint64_t length = location.length.value_or(size - location.offset);
   auto count = static_cast<uint64_t>(elementCount(shape));
   if (length % sizeOf(dtype) != 0 || length / sizeOf(dtype) != count)
     throw Error(ErrorKind::InvalidModel, name + ": expected " + std::to_string(count) +
                                              " elements of " + std::to_string(sizeOf(dtype)) +
-                                             " bytes, found " + std::to_string(length) + " bytes");
+                                             " bytes, got " + std::to_string(length) + " bytes");
   if (length == 0)
     return Tensor::allocate(dtype, shape);
 
@@ -61,23 +61,23 @@ fs::path ExternalData::resolve(const std::string &location) const {
   };
   if (folder.empty())
     throw refuse(ErrorKind::Unsupported,
-                 "expected a model in a file, got one in memory, without a folder to look in");
+                 "expected a model in a file, got one in memory, without a directory to look in");
   fs::path relative(location);
   if (location.empty() || location.find('\0') != std::string::npos || relative.is_absolute() ||
       std::find(relative.begin(), relative.end(), "..") != relative.end())
-    throw refuse(ErrorKind::InvalidModel, "expected a path inside the model's folder");
+    throw refuse(ErrorKind::InvalidModel, "expected a path inside the model's directory");
 
   std::error_code failure;
   fs::path root = fs::canonical(folder, failure);
   if (failure)
-    throw refuse(ErrorKind::Io, "cannot read the model's folder: " + failure.message());
+    throw refuse(ErrorKind::Io, "cannot read the model's directory: " + failure.message());
   fs::path resolved = fs::canonical(root / relative, failure);
   if (failure)
-    throw refuse(ErrorKind::Io, "cannot open it beside the model: " + failure.message());
+    throw refuse(ErrorKind::Io, "cannot open it next to the model: " + failure.message());
   auto [rootRest, fileRest] =
       std::mismatch(root.begin(), root.end(), resolved.begin(), resolved.end());
   if (rootRest != root.end())
-    throw refuse(ErrorKind::InvalidModel, "it leads outside the model's folder");
+    throw refuse(ErrorKind::InvalidModel, "it leads outside the model's directory");
   // Opening a pipe or a device could block or worse.
   if (!fs::is_regular_file(resolved, failure))
     throw refuse(ErrorKind::InvalidModel, "expected a regular file");

@@ -30,13 +30,13 @@ std::map<std::string, int64_t> readOpsets(const std::vector<wire::Bytes> &encode
       }
     if (version <= 0)
       throw Error(ErrorKind::InvalidModel, "operator set " + inQuotes(domain) +
-                                               ": expected a version of 1 or more, found " +
+                                               ": expected a version of 1 or more, got " +
                                                std::to_string(version));
     auto [known, isNew] = result.try_emplace(domain, version);
     if (!isNew && known->second != version)
-      throw Error(ErrorKind::InvalidModel, "operator set " + inQuotes(domain) +
-                                               ": found versions " + std::to_string(known->second) +
-                                               " and " + std::to_string(version));
+      throw Error(ErrorKind::InvalidModel,
+                  "operator set " + inQuotes(domain) + ": expected one version, got " +
+                      std::to_string(known->second) + " and " + std::to_string(version));
   }
   return result;
 }
@@ -120,8 +120,8 @@ public:
         call.outputs.size() > function.outputs.size())
       throw Error(ErrorKind::InvalidModel,
                   call.describe() + ": expected at most " + std::to_string(function.inputs.size()) +
-                      " inputs and " + std::to_string(function.outputs.size()) +
-                      " outputs, found " + std::to_string(call.inputs.size()) + " and " +
+                      " inputs and " + std::to_string(function.outputs.size()) + " outputs, got " +
+                      std::to_string(call.inputs.size()) + " and " +
                       std::to_string(call.outputs.size()));
     for (size_t i = 0; i < function.inputs.size(); ++i)
       names[function.inputs[i]] = i < call.inputs.size() ? call.inputs[i] : "";
@@ -237,14 +237,14 @@ void FunctionLibrary::inlineCall(const Node &call, const Function &function,
                                              ": expected functions that call each "
                                              "other at most " +
                                              std::to_string(deepestCalls) +
-                                             " deep, found them deeper");
+                                             " deep, got them deeper");
   std::string prefix = call.opType + "." + std::to_string(++calls) + "/";
   std::vector<Node> body = CallWriter(call, function, prefix).write();
   written += body.size();
   if (written > maxNodes)
     throw Error(ErrorKind::InvalidModel, call.describe() + ": expected at most " +
                                              std::to_string(maxNodes) +
-                                             " nodes from functions, found more");
+                                             " nodes from functions, got more");
   inlineNodes(body, depth + 1);
   std::move(body.begin(), body.end(), std::back_inserter(into));
 }

@@ -42,8 +42,7 @@ static ValueInfo readValueInfo(wire::Bytes message) {
 static Initializer readInitializer(wire::Bytes message, TensorSource &source) {
   auto [name, tensor, strings] = readTensor(message, "initializer", source);
   if (name.empty())
-    throw Error(ErrorKind::InvalidModel,
-                "expected a name for every initializer, found one without");
+    throw Error(ErrorKind::InvalidModel, "expected a name for every initializer, got one without");
   return {std::move(name), std::move(tensor), std::move(strings)};
 }
 
@@ -93,7 +92,7 @@ static Node readNode(wire::Bytes message, TensorSource &source, int depth) {
     }
   if (result.opType.empty())
     throw Error(ErrorKind::InvalidModel,
-                "node " + inQuotes(result.name) + ": expected an operator type, found none");
+                "node " + inQuotes(result.name) + ": expected an operator type, got none");
 
   result.attributes.reserve(attributes.size());
   std::vector<std::pair<size_t, wire::Bytes>> subgraphs;
@@ -145,7 +144,7 @@ static Graph readGraphAt(wire::Bytes message, TensorSource &source, int depth) {
   if (depth > deepestNesting)
     throw Error(ErrorKind::InvalidModel, "expected graphs nested at most " +
                                              std::to_string(deepestNesting) +
-                                             " deep, found them deeper");
+                                             " deep, got them deeper");
   Graph result;
   wire::Reader reader(message);
   while (reader.next())

@@ -55,7 +55,7 @@ static const Attribute *findOfKind(const Node &node, std::string_view name, Attr
   if (attribute && attribute->kind != kind)
     throw Error(ErrorKind::InvalidModel, node.describe() + ": attribute " + inQuotes(name) +
                                              ": expected a value of type " + kindName(kind) +
-                                             ", found " + kindName(attribute->kind));
+                                             ", got " + kindName(attribute->kind));
   return attribute;
 }
 

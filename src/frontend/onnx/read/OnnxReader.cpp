@@ -37,8 +37,7 @@ static bool isPlausible(const wire::Reader &reader) {
 /// Splits the file into ModelProto's fields. A cut file always fails here, since the field that
 /// holds the cut is longer than what is left; and so does a file that is something else.
 static EncodedModel readFields(wire::Bytes file) {
-  static const Error notOnnx(ErrorKind::InvalidFile,
-                             "expected an ONNX model, found something else");
+  static const Error notOnnx(ErrorKind::InvalidFile, "expected an ONNX model, got something else");
   EncodedModel result;
   wire::Reader reader(file);
   try {
@@ -82,7 +81,7 @@ static EncodedModel readFields(wire::Bytes file) {
   if (result.graphs.empty())
     throw Error(ErrorKind::InvalidFile, "the model has no graph; the file may be truncated");
   if (result.graphs.size() > 1)
-    throw Error(ErrorKind::InvalidFile, "expected one graph, found several");
+    throw Error(ErrorKind::InvalidFile, "expected one graph, got several");
   return result;
 }
 
@@ -127,21 +126,19 @@ static Model readParts(const EncodedModel &encoded, TensorSource &source) {
   FunctionLibrary(encoded.functions, source).inlineCalls(result.graph);
   separateStringLabels(result.graph.nodes);
   if (result.graph.outputs.empty())
-    throw Error(ErrorKind::InvalidModel, "expected a graph with outputs, found none");
+    throw Error(ErrorKind::InvalidModel, "expected a graph with outputs, got none");
   return result;
 }
 
 static Model readModelBytes(std::string_view file, TensorSource &source) {
   if (file.empty())
-    throw Error(ErrorKind::InvalidFile, "expected an ONNX model, found an empty file");
+    throw Error(ErrorKind::InvalidFile, "expected an ONNX model, got an empty file");
   if (file.starts_with("version https://git-lfs"))
-    throw Error(ErrorKind::InvalidFile, "expected an ONNX model, found a Git LFS pointer to it; "
+    throw Error(ErrorKind::InvalidFile, "expected an ONNX model, got a Git LFS pointer to it; "
                                         "fetch the file with 'git lfs pull'");
   if (file.starts_with("PK\x03\x04"))
-    throw Error(
-        ErrorKind::InvalidFile,
-        "expected a package under a name that ends in .hrpkg only, else an ONNX model; found a zip "
-        "archive");
+    throw Error(ErrorKind::InvalidFile,
+                "expected an ONNX model, got a zip archive; the name of a package ends in .hrpkg");
   EncodedModel encoded = readFields({file.data(), file.size()});
   try {
     return readParts(encoded, source);
@@ -171,10 +168,10 @@ Model readModel(const fs::path &path) {
   if (!fs::exists(status))
     fail(ErrorKind::Io, "cannot open the file: " + failure.message());
   if (!fs::is_regular_file(status))
-    fail(ErrorKind::Io, fs::is_directory(status) ? "expected an ONNX file, found a folder"
-                                                 : "expected an ONNX file, found a special file");
+    fail(ErrorKind::Io, fs::is_directory(status) ? "expected an ONNX file, got a directory"
+                                                 : "expected an ONNX file, got a special file");
   if (fs::is_empty(path, failure))
-    fail(ErrorKind::InvalidFile, "expected an ONNX model, found an empty file");
+    fail(ErrorKind::InvalidFile, "expected an ONNX model, got an empty file");
   std::shared_ptr<MappedFile> file = MappedFile::open(path);
   fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   // Tensors leave a copy of the file, where most are not aligned anyway, and the copy goes.

@@ -7,7 +7,7 @@ namespace headrace::onnx {
 
 static constexpr const char *kStringLabels = "classlabels_strings";
 
-/// The attribute for labels that are numbers; null if the node is no classifier.
+/// The attribute for labels that are numbers; null if the node is not a classifier.
 static const char *numberLabels(const Node &node) {
   if (node.domain != "ai.onnx.ml")
     return nullptr;

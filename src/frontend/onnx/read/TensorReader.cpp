@@ -151,8 +151,7 @@ StringTensor TensorDecoder::decodeStrings() {
   StringTensor result{dims, {}};
   for (wire::Bytes text : encoded.strings) {
     if (!isUtf8(wire::text(text)))
-      fail(ErrorKind::InvalidModel,
-           "expected strings in UTF-8, found " + inQuotes(wire::text(text)));
+      fail(ErrorKind::InvalidModel, "expected strings in UTF-8, got " + inQuotes(wire::text(text)));
     result.elements.emplace_back(wire::text(text));
   }
   return result;
@@ -163,7 +162,7 @@ Tensor TensorDecoder::decode() {
   readShape();
   int stores = encoded.isExternal + !encoded.raw.empty() + (encoded.typedField != 0);
   if (stores > 1 || encoded.mixesTypedFields)
-    fail(ErrorKind::InvalidModel, "expected its data in one place, found it in several");
+    fail(ErrorKind::InvalidModel, "expected its data in one field, got it in several");
   if (bitsInByte(dtype) != 0)
     return decodePacked();
   return decodeElements();
@@ -202,7 +201,7 @@ DType TensorDecoder::checkedType() const {
     return *known;
   auto code = static_cast<size_t>(encoded.typeCode);
   if (code == 0)
-    fail(ErrorKind::InvalidModel, "expected an element type, found none");
+    fail(ErrorKind::InvalidModel, "expected an element type, got none");
   std::string name =
       code < typeNames.size() ? typeNames[code] : "code " + std::to_string(encoded.typeCode);
   fail(ErrorKind::Unsupported, "element type " + name + " is not supported");
@@ -231,14 +230,14 @@ uint64_t TensorDecoder::parseNumber(const std::string &key, const std::string &v
   auto [stop, failure] = std::from_chars(value.data(), end, number);
   if (failure != std::errc() || stop != end)
     fail(ErrorKind::InvalidModel,
-         "expected a byte count as " + key + " of its external data, found " + inQuotes(value));
+         "expected a byte count as " + key + " of its external data, got " + inQuotes(value));
   return number;
 }
 
 Tensor TensorDecoder::decodeRaw() {
   if (encoded.raw.size() % sizeOf(dtype) != 0)
     fail(ErrorKind::InvalidModel, "expected raw data in elements of " +
-                                      std::to_string(sizeOf(dtype)) + " bytes, found " +
+                                      std::to_string(sizeOf(dtype)) + " bytes, got " +
                                       std::to_string(encoded.raw.size()) + " bytes");
   checkCount(encoded.raw.size() / sizeOf(dtype));
   return tensorOver(dtype, dims, encoded.raw.data(), source.owner);
@@ -324,7 +323,7 @@ template <class T> Tensor TensorDecoder::decodeVarintsAs(int64_t lowest, uint64_
         auto value = static_cast<int64_t>(bits);
         if (value < lowest || value > static_cast<int64_t>(highest))
           fail(ErrorKind::InvalidModel, "expected values of type " + std::string(nameOf(dtype)) +
-                                            ", found " + std::to_string(value));
+                                            ", got " + std::to_string(value));
       }
       *element++ = static_cast<T>(bits);
     }
@@ -338,13 +337,13 @@ void TensorDecoder::checkBools(const Tensor &tensor) const {
   for (uint64_t i = 0; i < count; ++i)
     if (values[i] > 1)
       fail(ErrorKind::InvalidModel,
-           "expected values 0 or 1 of type bool, found " + std::to_string(values[i]));
+           "expected values 0 or 1 of type bool, got " + std::to_string(values[i]));
 }
 
 void TensorDecoder::checkCount(uint64_t found) const {
   if (found != count)
     fail(ErrorKind::InvalidModel, "expected " + std::to_string(count) + " elements for shape " +
-                                      shapeString(encoded.dims) + ", found data for " +
+                                      shapeString(encoded.dims) + ", got data for " +
                                       std::to_string(found));
 }
 

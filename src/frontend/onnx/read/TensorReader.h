@@ -19,7 +19,7 @@ struct TensorSource {
   ExternalData external;
 };
 
-/// Of numbers, or of strings.
+/// A tensor of numbers or of strings.
 struct NamedTensor {
   std::string name;
   Tensor tensor;

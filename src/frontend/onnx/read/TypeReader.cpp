@@ -34,7 +34,7 @@ static std::vector<Dim> readShape(wire::Bytes message) {
     result.push_back(readDim(reader.get_view()));
     if (result.size() > maxDims)
       throw Error(ErrorKind::InvalidModel,
-                  "expected at most " + std::to_string(maxDims) + " dimensions, found more");
+                  "expected at most " + std::to_string(maxDims) + " dimensions, got more");
   }
   return result;
 }
@@ -92,7 +92,7 @@ static ValueInfo readTypeAt(wire::Bytes message, int depth) {
   if (depth > deepestType)
     throw Error(ErrorKind::InvalidModel, "expected types nested at most " +
                                              std::to_string(deepestType) +
-                                             " deep, found them deeper");
+                                             " deep, got them deeper");
   ValueInfo result;
   wire::Reader reader(message);
   while (reader.next())

@@ -42,7 +42,7 @@ rewrite::Shape BatchAxis::inner(Value value) const {
   for (AffineExpr dim : ArrayRef(dims).drop_front(leads(value) ? 1 : 0)) {
     std::optional<int64_t> size = constantValue(dim);
     if (!size)
-      refuse("has an axis of dynamic dimension besides the first");
+      refuse("has a dynamic dimension other than the first");
     if (*size == 0)
       refuse("has no elements");
     shape.push_back(*size);

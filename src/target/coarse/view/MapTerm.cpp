@@ -47,7 +47,7 @@ public:
       return known->second;
     FloatAttr number;
     if (!matchPattern(value, m_Constant(&number)))
-      refuse("reads a number that is no constant");
+      refuse("reads a number that is not a constant");
     return values[value] = numbers(number.getValueAsDouble());
   }
 

@@ -54,7 +54,7 @@ public:
       std::optional<int64_t> start = constantValue(op.getStarts().getResult(i));
       bool isOne = !isLeading(i) && sizes[i - offset()] == 1;
       if (!start || (step != 1 && !isOne && !(isLeading(i) && !batch.isOpen())))
-        refuse("takes no part at known places, element after element");
+        refuse("is not a contiguous slice with constant starts");
       if (!isLeading(i) && sizes[i - offset()] != x.shape[i - offset()])
         x = builder.apply("slice", {axisOf(x, i), *start, sizes[i - offset()]}, {x});
     }
@@ -64,7 +64,7 @@ public:
   ShapedTerm concat(hr::ConcatOp op) {
     auto dim = static_cast<size_t>(op.getAxis());
     if (isLeading(dim))
-      refuse("joins tensors along the first axis, whose elements are computed one by one");
+      refuse("concatenates along the first axis, whose elements are computed one by one");
     ShapedTerm all = source(first);
     for (Value input : op.getInputs().drop_front())
       all = builder.apply("concat", {axisOf(all, dim)}, {all, source(input)});

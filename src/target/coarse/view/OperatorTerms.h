@@ -32,7 +32,7 @@ private:
 class OperandTerms {
 public:
   virtual ~OperandTerms() = default;
-  /// Of the value's inner shape.
+  /// The term of a value, of its inner shape.
   virtual rewrite::ShapedTerm of(mlir::Value value) = 0;
   /// For whoever broadcasts it: dimensions of 1 may be left out.
   virtual rewrite::ShapedTerm compact(mlir::Value value) = 0;
@@ -45,7 +45,7 @@ public:
 rewrite::ShapedTerm termOf(mlir::Operation *op, rewrite::TermBuilder &builder,
                            OperandTerms &operands, const BatchAxis &batch);
 
-/// The same for parts of it, one file each.
+/// The cases of `termOf`, one file each.
 rewrite::ShapedTerm mapTerm(hr::MapOp op, rewrite::TermBuilder &builder, OperandTerms &operands,
                             const BatchAxis &batch);
 rewrite::ShapedTerm contractTerm(hr::ContractOp op, rewrite::TermBuilder &builder,

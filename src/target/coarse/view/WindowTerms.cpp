@@ -29,7 +29,7 @@ Windows windowsOf(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides, ArrayRef<i
   if (sizes.empty() || sizes.size() > 2)
     refuse("has windows over " + Twine(sizes.size()) + " axes, and terms over one or two");
   if (llvm::any_of(pads, [](int64_t pad) { return pad < 0; }))
-    refuse("has windows that leave out borders");
+    refuse("has windows with negative padding");
   Windows windows;
   windows.isFlat = sizes.size() == 1;
   windows.columns = sizes.back();
@@ -63,7 +63,7 @@ ShapedTerm padded(rewrite::TermBuilder &builder, ShapedTerm x, const Windows &wi
   return x;
 }
 
-/// The same with numbers that no maximum takes.
+/// Pads with values that never are the maximum.
 ShapedTerm paddedForMaximum(rewrite::TermBuilder &builder, OperandTerms &operands, ShapedTerm x,
                             const Windows &windows) {
   auto border = [&](int64_t axis, int64_t size) {

@@ -98,7 +98,7 @@ private:
       auto number = DenseElementsAttr::get(type, static_cast<float>(input.number));
       return {b.create<hr::ConstantOp>(loc, number)};
     }
-    throw InternalError("the term reads '" + name.str() + "', which is no input");
+    throw InternalError("the term reads '" + name.str() + "', which is not an input");
   }
 
   //===------------------------------------------------------------------------===//
@@ -208,7 +208,7 @@ private:
         dims.push_back(b.getAffineDimExpr(common + 1 + role));
       maps.push_back(AffineMap::get(common + 4, 0, dims, b.getContext()));
     }
-    // Only dimensions that are there: without a batch there is none, and vectors are no matrices.
+    // Only dimensions that exist: the batch may be missing, and operands may be vectors.
     maps = compressUnusedDims(maps);
     return b.create<hr::ContractOp>(loc, operands[0].value, operands[1].value,
                                     b.getAffineMapArrayAttr(maps), TypeAttr(), UnitAttr(),

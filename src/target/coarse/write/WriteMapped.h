@@ -5,7 +5,7 @@
 
 namespace headrace::coarse {
 
-/// `file` is the path of the machine's description. Throws Error if it is none.
+/// `file` is the path of the machine's description. Throws Error if the description is not valid.
 std::unique_ptr<mlir::Pass> createWriteMappedPass(const std::string &file);
 
 } // namespace headrace::coarse

@@ -39,7 +39,7 @@ bool isAttention(StringRef routine) { return routine.ends_with("attention"); }
 bool isSort(StringRef routine) { return routine.starts_with("sort."); }
 bool isPacked(StringRef routine) { return routine.drop_front(kBytes.size()).starts_with(kPacked); }
 
-/// Of a routine of bytes, the one that takes weights as they are.
+/// The variant of an int8 routine that takes unpacked weights.
 std::string plainRoutine(StringRef routine) {
   StringRef rest = routine.drop_front(kBytes.size());
   rest.consume_front(kPacked);
@@ -76,7 +76,7 @@ std::string refusalOfProduct(const CallSchedule &schedule, hr::LibraryOp call) {
   Gemm gemm = cutProduct(call, schedule);
   // Of dynamic dimensions nobody knows how much memory parts of sums would take.
   if (gemm.depthBlock && (gemm.batch == 0 || gemm.m == 0 || gemm.n == 0 || gemm.k == 0))
-    return "depth: expected 0, since sizes are open";
+    return "depth: expected 0, since a dimension is dynamic";
   return refusalOfBlocks(gemm);
 }
 

@@ -24,7 +24,7 @@ struct CallSchedule {
 
   /// "call: openblas.sgemm rows=0 columns=0 depth=0"
   std::string line() const;
-  /// As one line says of a call that would be like `proposed`. Throws `Error`.
+  /// Parses a line; what it omits is as in `proposed`. Throws `Error`.
   static CallSchedule parse(std::string_view text, const CallSchedule &proposed);
 };
 

@@ -225,7 +225,7 @@ Processor findProcessor(StringRef name) {
   auto level = std::find(levels.begin(), levels.end(), std::string_view(name));
   if (level == levels.end())
     throw Error(ErrorKind::InvalidArgument,
-                "unknown processor '" + name.str() +
+                "unknown CPU '" + name.str() +
                     "'; expected native, x86-64-v2, x86-64-v3 or x86-64-v4");
   processor.name = processor.needs.level = name.str();
   setWidth(int64_t{16} << (level - levels.begin()));

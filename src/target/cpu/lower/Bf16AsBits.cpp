@@ -57,7 +57,7 @@ public:
     return b.create<Op>(loc, std::forward<Args>(args)...);
   }
 
-  /// Of the bits of bf16.
+  /// The f32 value of bf16 bits.
   Value widened(Value bits) {
     Value upper = op<arith::ShLIOp>(op<arith::ExtUIOp>(integers(32), bits), number(32, 16));
     return op<arith::BitcastOp>(f32(), upper);

@@ -5,8 +5,8 @@
 
 namespace headrace {
 
-/// On an operation outside a kernel's grid: it writes what no cell reads or writes, so that it runs
-/// once, with the first cell, whenever others do.
+/// Marks an operation outside of a kernel's grid. It writes padding, which no grid tile reads or
+/// writes, so that it can run once, with the first tile, concurrently with the others.
 inline constexpr llvm::StringLiteral kBorderAttr = "hr.border";
 
 } // namespace headrace

@@ -70,7 +70,7 @@ private:
       for (Operation *user : read.getSource().getUsers())
         if (auto write = dyn_cast<vector::TransferWriteOp>(user);
             write && loop->isProperAncestor(write) && write.getIndices() == read.getIndices())
-          note("accumulators lie in memory, not in registers, over an inner loop");
+          note("accumulators are in memory, not in registers, during an inner loop");
     });
   }
 

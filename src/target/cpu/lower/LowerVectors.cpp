@@ -130,7 +130,7 @@ struct SpreadAlongRows : OpRewritePattern<vector::TransposeOp> {
       return rewriter.notifyMatchFailure(op, "no transpose of equal rows");
     auto elements = dyn_cast<VectorType>(spread.getSourceType());
     if (!elements || elements.getShape() != type.getShape().take_front())
-      return rewriter.notifyMatchFailure(op, "rows are no elements side by side");
+      return rewriter.notifyMatchFailure(op, "the elements of a row are not adjacent");
     auto row = VectorType::get(type.getShape().back(), type.getElementType());
     Value result = rewriter.create<arith::ConstantOp>(op.getLoc(), rewriter.getZeroAttr(type));
     for (int64_t i = 0; i < type.getShape().front(); ++i) {

@@ -1,5 +1,6 @@
-// Vectors whose length is no power of two, such as the six features of a small network, in LLVM's
-// IR: inside a block the code generator widens them, between blocks it takes them apart.
+// Vectors whose length is not a power of two, such as the six features of a small network, in
+// LLVM's IR: inside a basic block the code generator widens them, between blocks it takes them
+// apart.
 #pragma once
 
 namespace llvm {

@@ -1,4 +1,4 @@
-// Vectors longer than a register whose length is no power of two, such as a tile's row of 40
+// Vectors longer than a register whose length is not a power of two, such as a tile's row of 40
 // floats, in LLVM's IR. The code generator pads them to the next power of two, and takes some of
 // them apart into single elements.
 #pragma once
@@ -11,7 +11,7 @@ class Function;
 
 namespace headrace {
 
-/// Makes each of them whole registers of so many bytes and a rest.
+/// Splits each of them into whole registers of `vectorBytes` bytes and a remainder.
 void splitLongVectors(llvm::Function &function, int64_t vectorBytes);
 
 } // namespace headrace

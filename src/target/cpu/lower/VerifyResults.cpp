@@ -158,7 +158,7 @@ private:
       MemRefType type = view.getType();
       std::optional<int64_t> first = getConstantIntValue(view.getByteShift());
       if (!first || !type.hasStaticShape())
-        return refuse() << "expected a place in the workspace that is known";
+        return refuse() << "expected a constant offset in the workspace";
       int64_t size = type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
       if (*first + size > (bytes ? bytes.getInt() : 0))
         return refuse() << "a temporary ends behind the workspace";

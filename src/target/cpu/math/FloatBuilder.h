@@ -73,7 +73,7 @@ public:
   Value powerOfTwo(Value k) {
     return fromBits(shiftLeft(bits(add(k, rounder() + bias())), mantissaBits()));
   }
-  /// x * 2^k, in two steps, since 2^k alone may be no number of the type.
+  /// x * 2^k, in two steps, since the type may not represent 2^k alone.
   Value scale(Value x, Value k) {
     Value half = round(mul(k, 0.5));
     return mul(mul(x, powerOfTwo(half)), powerOfTwo(sub(k, half)));
@@ -93,7 +93,7 @@ public:
     return terms.front();
   }
 
-  /// The same one after the other: fewer operations, for polynomials of high degree.
+  /// The polynomial by Horner's rule: fewer operations, for high degrees.
   Value horner(Value x, llvm::ArrayRef<double> c) {
     Value sum = constant(c.back());
     for (double coefficient : llvm::reverse(c.drop_back()))

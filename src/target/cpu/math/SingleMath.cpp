@@ -28,7 +28,8 @@ struct Exponential {
   Value fraction; // exp(r) - 1 for |r| <= ln(2) / 2
 };
 
-/// Of x, or of -x, with an exponent that is larger by so much: neither costs anything.
+/// Splits the exponential of x, or of -x, with `more` added to the exponent; neither costs
+/// anything.
 Exponential splitExponential(FloatBuilder &f, Value x, bool ofNegative = false, double more = 0) {
   double rounder = f.rounder() + more, sign = ofNegative ? -1 : 1;
   Value rounded = f.fma(x, sign * std::numbers::log2e, f.constant(rounder));
@@ -41,7 +42,7 @@ Exponential splitExponential(FloatBuilder &f, Value x, bool ofNegative = false, 
   return {f.shiftLeft(f.bits(rounded), 23), f.fma(f.mul(r, r), series, r)};
 }
 
-/// Infinity where the exponential overflows, and what is no number.
+/// Replaces the result by infinity if the exponential overflows, and by NaN for NaN.
 Value withOverflow(FloatBuilder &f, Value x, Value result) {
   constexpr double kGreatest = 0x1.62e42ep+6;
   return f.select(Compare::UGT, x, kGreatest, f.add(x, kInfinity), result);
@@ -85,7 +86,7 @@ struct OnePlusExp : OpRewritePattern<math::ExpOp> {
 
 Value buildExpM1(FloatBuilder &f, Value x) {
   auto [exponent, fraction] = splitExponential(f, f.atLeast(x, -18));
-  // Half of it, since 2^128 is no number.
+  // Half of the power, since f32 does not represent 2^128.
   Value power = f.fromBits(f.addBits(exponent, kOneBits - (1 << 23)));
   Value half = f.fma(power, fraction, f.sub(power, 0.5));
   Value result = withOverflow(f, x, f.add(half, half));
@@ -199,7 +200,7 @@ Value buildLog1p(FloatBuilder &f, Value x) {
   Value u = f.add(x, 1);
   Value lost = f.sub(x, f.sub(u, 1));
   auto [biased, fraction] = splitPositive(f, u);
-  // 2^(1 - exponent), since 2^-128 is no normal number.
+  // 2^(1 - exponent), since 2^-128 is not a normal number.
   Value inverse = f.fromBits(f.shiftLeft(f.subBits(f.integer(255), biased), 23));
   Value whole = f.fma(f.mul(lost, 0.5), inverse, fraction);
   Value result = sumOfLogs(f, f.sub(f.toFloat(biased), 127), whole, kNatural);

@@ -38,7 +38,7 @@ std::string take(StringAttr text, const KernelScheduler &scheduler, CpuSchedule 
     std::vector<ScheduleLine> lines = CpuSchedule::parse(text.getValue());
     const ScheduleLine &line = lines.front();
     if (lines.size() != 1)
-      return "expected one line on the kernel's schedule, found " + std::to_string(lines.size());
+      return "expected one line on the kernel's schedule, got " + std::to_string(lines.size());
     std::string step = placeInRecipe(line.line) + ", '" + line.stage + ": " + line.text() + "': ";
     if (line.stage != scheduler.stage())
       return step + "expected the stage '" + scheduler.stage().str() +
@@ -86,7 +86,7 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
     if (schedule.kind == CpuSchedule::Kind::Walk) {
       // Blocks of rows are its grid, and `cpu-walk-rows` writes the loops inside them.
       if (given && !givesSchedule)
-        refused = "it walks blocks of rows: expected a line such as '" +
+        refused = "it iterates over blocks of rows: expected a line such as '" +
                   lineOf(scheduler, schedule) + "'";
       if (!refused.empty())
         module->setAttr(kRecipeRefusedAttr, b.getStringAttr(refused));

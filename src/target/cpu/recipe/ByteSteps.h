@@ -11,8 +11,9 @@ struct ByteVectors {
   bool hasDotProducts; // vpdpbusd; else vpmaddwd on 16-bit numbers
 };
 
-/// Rewrites a sum of products of unsigned by signed bytes; false if it is none, or its columns
-/// are no multiple of a vector's. Weights have four terms of a column beside each other:
+/// Rewrites an int8 matmul of unsigned by signed bytes; false if the operation is not one, or its
+/// columns are not a multiple of a vector's. Weights have four terms of a column next to each
+/// other:
 ///
 ///   %z = linalg.generic ins(%q, %w : tensor<8x256xi8>, tensor<64x4x256x4xi8>) outs(%zeros)
 ///        // z[row, column...] += extui q[row, 4 k + i] * extsi w[k, column..., i]

@@ -52,17 +52,17 @@ std::string KernelScheduler::whyPlain() const {
   ArrayRef<linalg::GenericOp> reductions = loops.contents.reductions;
   linalg::GenericOp root = loops.contents.rootGeneric();
   if (!root)
-    return "it runs step by step, or moves data in an order of its own";
+    return "it is sequential, or moves data in an order that loops do not describe";
   if (isEmpty())
     return "something in it has no elements";
   if (!loops.vectorizable)
     return "booleans are not computed in vectors";
   if (!llvm::all_of(loops.contents.ops, [](Operation *op) { return isa<linalg::GenericOp>(op); }))
-    return "a part of it moves data in an order of its own";
+    return "a part of it moves data in an order that loops do not describe";
   if (root.getRegion()
           .walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
           .wasInterrupted())
-    return "it picks elements by index";
+    return "it gathers elements";
   if (reductions.empty()) {
     if (loops.ranges.empty())
       return "it computes a single element";
@@ -76,7 +76,7 @@ std::string KernelScheduler::whyPlain() const {
     return "it has several reductions, and not all are along rows";
   return TileScheduler(loops).applies()
              ? ""
-             : "what it reads does not lie along the last dimension of its result";
+             : "its operands are not contiguous along the last dimension of its result";
 }
 
 /// Something in it has no elements: there is no size to cut into cells, tiles or vectors.
@@ -114,7 +114,7 @@ std::string KernelScheduler::refusalOf(const CpuSchedule &schedule) const {
     if (std::string reason = most("vector", 1, std::min(longest, limit)); !reason.empty())
       return reason;
     if (isOpen && schedule.cell == 0)
-      return "cell: expected a number, since the size is open";
+      return "cell: expected a number, since the dimension is dynamic";
     if (schedule.cell % vector != 0 || (!isOpen && schedule.cell > size))
       return "cell: expected a multiple of the vector, at most the size, or 0";
     return "";
@@ -260,8 +260,8 @@ int64_t KernelScheduler::proposeRowVector() const {
   return vector;
 }
 
-/// Whether it converts integers of less than 32 bits: of vectors whose length is no power of two
-/// LLVM converts element by element.
+/// Whether the kernel converts integers of less than 32 bits: LLVM converts vectors of them element
+/// by element if their length is not a power of two.
 bool KernelScheduler::hasNarrowIntegers() const {
   return llvm::any_of(loops.contents.ops, [](Operation *op) {
     return llvm::any_of(op->getOperandTypes(), [](Type type) {

@@ -15,7 +15,7 @@ public:
   KernelScheduler(mlir::func::FuncOp kernel, const Machine &machine);
 
   CpuSchedule propose() const;
-  /// Of one kind, which the kernel may not be able to have.
+  /// A schedule of this kind, which need not be legal for the kernel.
   CpuSchedule propose(CpuSchedule::Kind kind) const;
   /// Why the kernel cannot run so; empty if it can.
   std::string refusalOf(const CpuSchedule &schedule) const;
@@ -27,7 +27,7 @@ public:
   }
   /// Legal values of a parameter that are worth trying, the others staying as they are.
   llvm::SmallVector<int64_t> domainOf(const CpuSchedule &schedule, llvm::StringRef name) const;
-  /// The same steps a user may write.
+  /// The schedule as steps of a recipe, which a user could write.
   Recipe write(const CpuSchedule &schedule) const;
 
   /// The stage that a line on the kernel's schedule names.

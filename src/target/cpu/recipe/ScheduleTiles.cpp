@@ -32,7 +32,7 @@ int64_t TileScheduler::vectorsOf(int64_t columns) const {
   return (columns + loops.lanes() - 1) / loops.lanes();
 }
 
-/// Accumulators of so many rows fit in registers beside what they are computed from.
+/// The number of rows whose accumulators fit in registers next to their operands.
 int64_t TileScheduler::rowsInRegisters(int64_t columns) const {
   int64_t registers = loops.machine.vectorRegisters;
   return isContraction(anchor) ? FeatureTiles::maxRows(registers, loops.lanes(), columns)
@@ -143,9 +143,9 @@ std::string TileScheduler::refusalOfRest(const CpuSchedule &schedule) const {
   if (schedule.pack > 1)
     return "pack: expected 0 or 1";
   if (!schedule.pack && liesAlongSum(loops))
-    return "pack: expected 1, since the right side lies along what is summed up";
+    return "pack: expected 1, since the right-hand operand is contiguous along the reduction";
   if (schedule.pack && (!byColumns || anchor != loops.contents.root))
-    return "pack: expected 0, since only the right side of a plain product can be copied";
+    return "pack: expected 0, since only the right-hand operand of a plain matmul can be copied";
   if (schedule.features > 1)
     return "features: expected 0 or 1";
   if (schedule.features && !byColumns)
@@ -220,7 +220,7 @@ bool TileScheduler::featuresComeFirst(const CpuSchedule &schedule) const {
   return moved(weights, image, cellsAlong(true)) < moved(image, weights, cellsAlong(false));
 }
 
-/// Of an operand of the reduction, with nominal sizes for open ones.
+/// The bytes of an operand of the reduction, with size hints for dynamic dimensions.
 double TileScheduler::operandBytes(unsigned operand) const {
   linalg::GenericOp op = anchor;
   auto type = cast<RankedTensorType>(op->getOperand(operand).getType());

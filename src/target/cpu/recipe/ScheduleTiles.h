@@ -10,7 +10,7 @@ namespace headrace {
 
 class TileScheduler {
 public:
-  /// Of the kernel's only reduction.
+  /// Schedules the kernel's only reduction.
   explicit TileScheduler(const KernelLoops &loops);
 
   /// Whether the kernel can be cut into such tiles; the rest needs that.
@@ -18,8 +18,8 @@ public:
   CpuSchedule propose() const;
   /// Why a tile cannot be so; empty if it can.
   std::string refusalOf(const CpuSchedule &schedule) const;
-  /// The same for other tiles of columns than the kernel was formed with, where its weights would
-  /// be packed in them.
+  /// Like `refusalOf`, for tiles of other columns than the kernel was formed with, if its weights
+  /// were packed in them.
   std::string refusalIfPacked(const CpuSchedule &schedule) const;
   void write(const CpuSchedule &schedule, StepWriter &steps) const;
 

@@ -198,8 +198,8 @@ private:
     return vectorBytes / bytes;
   }
 
-  /// The longest vector that cuts a size evenly, of a quarter of a register or more; 0 where there
-  /// is none.
+  /// The longest vector that divides a size, of a quarter of a register or more; 0 if no vector
+  /// does.
   static int64_t vectorLength(int64_t size, int64_t lanes, int64_t most) {
     if (!ShapedType::isDynamic(size))
       for (int64_t length = most * lanes; length >= std::max<int64_t>(lanes / 4, 2); length /= 2)
@@ -287,8 +287,8 @@ private:
     return 1;
   }
 
-  /// Of each row, a power of two: enough that a sum is there again when its turn comes, and a few
-  /// more where rows share what is read.
+  /// The number of vectors per row, a power of two: enough to hide the latency of a sum, and a few
+  /// more if rows share what is read.
   int64_t vectorsOfTile(int64_t rows) const {
     constexpr int64_t kEnough = 8, kWide = 64;
     int64_t registers = rows > 1 && vectorBytes >= kWide ? 2 * kEnough : kEnough;

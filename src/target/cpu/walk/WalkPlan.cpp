@@ -188,13 +188,13 @@ private:
                        : nullptr;
       auto *entry = llvm::find_if(plan.ops, [&](WalkOp &o) { return o.result == source; });
       if (!store || entry == plan.ops.end())
-        return refuse(insert, "expected a computed value and its place in memory");
+        return refuse(insert, "expected a computed value and its memory");
       plan.places[source] = {entry->accumulates ? WalkPlace::Kind::Block : WalkPlace::Kind::Rows,
                              store.getDest()};
     }
     for (WalkOp &entry : plan.ops)
       if (entry.accumulates && !plan.places[entry.result].memory)
-        return refuse(entry.op, "combines all rows for something in the same loop");
+        return refuse(entry.op, "reduces all rows for another operator of the same loop");
     return true;
   }
 

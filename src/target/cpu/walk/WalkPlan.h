@@ -67,7 +67,7 @@ struct WalkPlan {
   /// Whether no stage before the operator's reads the value or computes it.
   bool isFirstRead(mlir::Value value, const WalkOp &op) const;
 
-  /// Fails, and says why, where the kernel is no such loop or holds something it cannot have.
+  /// Fails, with the reason, if the kernel is not such a loop or has an unsupported operation.
   static mlir::FailureOr<WalkPlan> of(mlir::func::FuncOp kernel);
 };
 

@@ -239,8 +239,8 @@ private:
     return result;
   }
 
-  /// The length of whole vectors along the stage's axis and of what is left over: kNone where there
-  /// is nothing, 0 (no vector) where only the run tells.
+  /// The length of whole vectors along the stage's axis and of the remainder: kNone without vectors
+  /// along it, 0 if the length is known only at run time.
   std::pair<int64_t, int64_t> splitOf(WalkStage &stage) {
     if (stage.vectorAxis < 0)
       return {kNone, 0};
@@ -347,7 +347,7 @@ struct CpuWalkRowsPass : impl::CpuWalkRowsPassBase<CpuWalkRowsPass> {
     FailureOr<WalkPlan> plan = WalkPlan::of(kernel);
     if (failed(plan)) {
       module->setAttr(kRecipeRefusedAttr,
-                      StringAttr::get(&getContext(), "the rows cannot be walked: " + reason));
+                      StringAttr::get(&getContext(), "the rows cannot be blocked: " + reason));
       return;
     }
     noteScalars(module, *plan);
@@ -363,7 +363,8 @@ private:
         if (linalg::GenericOp op = plan.ops[index].op;
             !stage.axes.empty() && stage.vectorAxis < 0 && op.getNumReductionLoops() > 0)
           notes += (notes.empty() ? "" : "; ") + ("stage '" + stageOf(op).str()) +
-                   "' is computed element by element: what it reads lies along no dimension";
+                   "' is computed element by element: its operand is contiguous along none of its "
+                   "dimensions";
     if (!notes.empty())
       module->setAttr(kRecipeNotesAttr, StringAttr::get(module.getContext(), notes));
   }

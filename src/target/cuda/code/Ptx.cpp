@@ -98,7 +98,7 @@ std::string writePtx(ModuleOp kernel, const Architecture &architecture) {
   std::string fault;
   llvm::raw_string_ostream faults(fault);
   if (llvm::verifyModule(*code, &faults))
-    throw InternalError("kernel '" + name + "' is no valid code: " + fault);
+    throw InternalError("kernel '" + name + "' is not valid code: " + fault);
   if (llvm::Error error = makeOptimizingTransformer(3, 0, machine.get())(code.get()))
     throw InternalError("optimization failed: " + llvm::toString(std::move(error)));
   llvm::SmallString<0> text;

@@ -7,7 +7,7 @@
 
 namespace headrace::cuda {
 
-/// A device by its architecture ("sm_90a"); throws Error if it is none we know.
+/// A device by its architecture ("sm_90a"); throws Error if it is not a known one.
 struct Architecture {
   std::string name;
 };

@@ -13,7 +13,7 @@ inline bool isLibraryType(mlir::Type type) { return type.isF32() || isHalf(type)
 /// An operator of two operands on a device, computed in blocks of `tile` by `tile` results at that
 /// share of its speed: what does not fill its processors leaves some of them idle.
 Work deviceWork(mlir::Operation *op, const Machine &machine, double efficiency, double tile);
-/// The same by a library: what follows it is a kernel of its own.
+/// The work of the operator by a library, whose epilogue is a separate kernel.
 Work deviceLibraryWork(mlir::Operation *op, const Machine &machine, double efficiency);
 
 } // namespace headrace::cuda

@@ -78,7 +78,7 @@ std::optional<Unsupported> refusedTiles(const Product &product, const Schedule &
                                         int64_t vector, int64_t threads, int64_t sharedBytes) {
   if (threads > kMaxThreads)
     return Unsupported{"tileM", "expected tiles for at most " + number(kMaxThreads) +
-                                    " threads, found " + number(threads)};
+                                    " threads, got " + number(threads)};
   if (schedule.threads != threads)
     return Unsupported{"threads", "expected " + number(threads) + " for tiles of tileM=" +
                                       number(schedule.tileM) + " tileN=" + number(schedule.tileN) +
@@ -86,7 +86,7 @@ std::optional<Unsupported> refusedTiles(const Product &product, const Schedule &
                                       " threadN=" + number(schedule.threadN)};
   if (sharedBytes > kStaticSharedBytes)
     return Unsupported{"tileK", "expected tiles of at most " + number(kStaticSharedBytes) +
-                                    " bytes of shared memory, found " + number(sharedBytes)};
+                                    " bytes of shared memory, got " + number(sharedBytes)};
   for (bool isA : {true, false})
     if (auto refusal = refusedLoads(product, schedule, isA, vector))
       return refusal;
@@ -96,7 +96,7 @@ std::optional<Unsupported> refusedTiles(const Product &product, const Schedule &
   if (registers > most)
     return Unsupported{"threadM", "expected at most " + number(most) +
                                       " registers in each of threads=" + number(threads) +
-                                      " for its part of the tiles, found " + number(registers)};
+                                      " for its part of the tiles, got " + number(registers)};
   return refusedSplits(product, schedule);
 }
 
@@ -138,7 +138,7 @@ std::optional<Unsupported> refusedTensorCores(const Product &product, const Sche
                       rowBytes * (schedule.tileM + schedule.tileN));
 }
 
-/// Rows of operands that are no multiple of `padded` are copied with longer ones.
+/// Operand rows whose length is not a multiple of `padded` are copied into longer ones.
 std::optional<Unsupported> refusedPadding(const Product &product, const Schedule &schedule) {
   constexpr int64_t kMaxPadding = 1024, kMaxElements = int64_t{1} << 31;
   if (auto refusal =
@@ -153,7 +153,7 @@ std::optional<Unsupported> refusedPadding(const Product &product, const Schedule
     auto copied = constantSize(elementCount(shape, context));
     if (given && copied && *given <= kMaxPartial && *copied > kMaxElements)
       return Unsupported{"padded", "expected copies of at most " + number(kMaxElements) +
-                                       " elements, found " + number(*copied)};
+                                       " elements, got " + number(*copied)};
   }
   return std::nullopt;
 }
@@ -179,8 +179,8 @@ std::optional<Unsupported> refusedWarpgroups(const Product &product, const Sched
   int64_t held = schedule.tileN / 2 + kOtherRegisters;
   if (held > registers)
     return Unsupported{"tileN", "expected at most " + number(registers) +
-                                    " registers of each of threads=" + number(threads) +
-                                    ", found " + number(held)};
+                                    " registers of each of threads=" + number(threads) + ", got " +
+                                    number(held)};
   Schedule most = schedule;
   for (most.stages = 1; Shape::sharedBytes(most) <= kSharedBytes;)
     ++most.stages;
@@ -197,9 +197,9 @@ std::optional<Unsupported> refusedWarpgroups(const Product &product, const Sched
 FormOrReason<FusedProduct> productOnThreads(Operation *op) {
   if (std::optional<FusedProduct> fused = fusedProductOf(op))
     return *fused;
-  return "expected a matrix product: sums of products of two tensors' elements in f32, f16 or "
+  return "expected a matmul: sums of products of two tensors' elements in f32, f16 or "
          "bf16, "
-         "nothing else being combined on the way";
+         "and no other reduction";
 }
 
 FormOrReason<FusedProduct> productOnTensorCores(Operation *op) {
@@ -209,7 +209,7 @@ FormOrReason<FusedProduct> productOnTensorCores(Operation *op) {
   const Product &product = fused->product;
   if (getElementTypeOrSelf(product.a->get()).isF32() ||
       getElementTypeOrSelf(product.a->get()) != getElementTypeOrSelf(product.b->get()))
-    return "expected a product of two tensors in f16 or two in bf16";
+    return "expected a matmul of two tensors in f16 or two in bf16";
   return fused;
 }
 
@@ -222,13 +222,13 @@ FormOrReason<FusedProduct> productOnWarpgroups(Operation *op, bool hasWarpgroups
   const Product &product = fused->product;
   linalg::GenericOp generic = product.op;
   if (product.m.size() != 1 || product.n.size() != 1 || product.k.size() != 1)
-    return "expected a product of matrices, or of a stack of them";
+    return "expected a matmul, batched or not";
   if (!constantSize(product.size(product.n)))
     return "expected a known number of columns";
   for (OpOperand *operand : {product.a, product.b}) {
     Operation *producer = operand->get().getDefiningOp();
     if (!isa_and_nonnull<bufferization::ToTensorOp>(producer) || !kernelShape(operand->get()))
-      return "expected operands in memory, found one that is computed in the kernel";
+      return "expected operands in memory, got one that is computed in the kernel";
     constexpr unsigned kMaxDims = 5; // that the copy engine knows
     unsigned outer = operand == product.a ? product.m.front() : product.n.front();
     AffineMap map = generic.getMatchingIndexingMap(operand);
@@ -236,7 +236,7 @@ FormOrReason<FusedProduct> productOnWarpgroups(Operation *op, bool hasWarpgroups
     bool liesTogether = last == getAffineDimExpr(outer, op->getContext()) ||
                         last == getAffineDimExpr(product.k.front(), op->getContext());
     if (!map.isProjectedPermutation() || !liesTogether || map.getNumResults() > kMaxDims)
-      return "expected operands whose rows or columns lie together, of at most five dimensions";
+      return "expected operands with contiguous rows or columns, of at most five dimensions";
   }
   return fused;
 }

@@ -48,10 +48,9 @@ std::optional<Unsupported> refusedVector(int64_t vector, int64_t most) {
   if (vector < 1 || vector > kMaxVector || !llvm::isPowerOf2_64(vector))
     return Unsupported{"vector", "expected 1, 2, 4, 8 or 16"};
   if (vector > most)
-    return Unsupported{"vector",
-                       "expected at most " + number(most) +
-                           ": more do not lie together in all that is read, or do not divide "
-                           "the number of elements"};
+    return Unsupported{"vector", "expected at most " + number(most) +
+                                     ": more are not contiguous in all operands, or do not divide "
+                                     "the number of elements"};
   return std::nullopt;
 }
 
@@ -88,7 +87,7 @@ std::optional<Unsupported> refusedRows(Operation *op, const Schedule &schedule) 
   int64_t most = std::min(kMaxHeldElements, kRegisters / schedule.threads / 2);
   if (schedule.held * schedule.vector > most)
     return Unsupported{"held", "expected at most " + number(most) +
-                                   " elements in a thread's registers, found " +
+                                   " elements in a thread's registers, got " +
                                    number(schedule.held * schedule.vector)};
   return std::nullopt;
 }
@@ -101,10 +100,10 @@ std::optional<Unsupported> refusedColumns(Operation *op, const Schedule &schedul
     return Unsupported{"lanes",
                        "expected 1, or all threads, which are " + number(schedule.threads)};
   if (schedule.lanes > 1 && !llvm::isPowerOf2_64(schedule.threads))
-    return Unsupported{"threads", "expected a power of two where all have one result"};
+    return Unsupported{"threads", "expected a power of two if all threads compute one result"};
   if (schedule.splits < 1 || schedule.splits > std::min(kMaxSplits, form->depth))
     return Unsupported{"splits", "expected 1 to " + number(std::min(kMaxSplits, form->depth)) +
-                                     " of " + number(form->depth) + " elements that are combined"};
+                                     " of " + number(form->depth) + " elements that are reduced"};
   if (schedule.splits * form->items > kMaxPartial)
     return Unsupported{"splits", "expected at most " + number(kMaxPartial / form->items) +
                                      ", the result having " + number(form->items) + " elements"};
@@ -114,7 +113,7 @@ std::optional<Unsupported> refusedColumns(Operation *op, const Schedule &schedul
     return refusal;
   if (form->items > 1 && form->depth % schedule.vector != 0)
     return Unsupported{"vector", "expected a number that divides the " + number(form->depth) +
-                                     " elements that are combined"};
+                                     " elements that are reduced"};
   return std::nullopt;
 }
 
@@ -161,29 +160,29 @@ FormOrReason<RowForm> rowsOf(Operation *op) {
   Reads reads = readsOf(op);
   auto shape = kernelShape(op->getResult(0));
   if (!reads.complete || reads.reductions.empty() || !shape)
-    return "expected something that is combined along rows, found nothing";
+    return "expected a reduction along rows, got none";
   bool isReduced = isReduction(op);
   if (!isReduced && shape->empty())
-    return "expected rows, found a single element";
+    return "expected rows, got a single element";
   unsigned rank = shape->size(), rowDims = isReduced ? rank : rank - 1;
   AffineExpr columns = isReduced ? AffineExpr() : shape->back();
   for (const Read &read : reads.reductions) {
     auto reduction = cast<linalg::GenericOp>(read.value.getDefiningOp());
     if (reduction.getNumReductionLoops() != 1 || !combinerOf(reduction) || !startOf(reduction))
-      return "expected reductions along one dimension by one operation, found others";
+      return "expected reductions along one dimension by one operation, got others";
     for (AffineExpr expr : read.point)
       for (unsigned dim = rowDims; dim < reads.dims; ++dim)
         if (expr.isFunctionOfDim(dim))
-          return "expected results that are needed per row, found a reduction that each element of "
+          return "expected results that are needed per row, got a reduction that each element of "
                  "a row has for itself";
     SmallVector<unsigned> dims;
     reduction.getReductionDims(dims);
     AffineExpr size = loopSize(reduction, dims.front());
     if (!size || (columns && !sameSize(size, columns)))
-      return "expected reductions along rows of the result, found other lengths";
+      return "expected reductions along rows of the result, got other lengths";
     columns = size;
     if (!readsAlong(reduction, dims.front()))
-      return "expected rows whose elements lie beside each other, found a reduction along another "
+      return "expected contiguous rows, got a reduction along another "
              "dimension";
   }
   // Columns are the last dimension of the result, and one dimension more for each reduction.
@@ -199,7 +198,7 @@ FormOrReason<ColumnForm> columnsOf(Operation *op) {
   if (!generic || generic.getNumReductionLoops() == 0 || !combinerOf(generic) || !startOf(generic))
     return "expected a reduction by one operation";
   if (readsOf(op, /*throughReductions=*/true).reductions.size() != 1)
-    return "expected one reduction, found others on the way";
+    return "expected one reduction, got others on the way";
   SmallVector<unsigned> dims;
   generic.getReductionDims(dims);
   ColumnForm form;

@@ -49,7 +49,7 @@ FormOrReason<RowForm> rowsOf(mlir::Operation *op);
 struct ColumnForm {
   int64_t items = 1, depth = 1; // points of the result, and elements combined in each
   int64_t maxVector = 1;        // neighbours that are combined
-  bool liesAlong = false;       // elements that are combined lie beside each other
+  bool liesAlong = false;       // elements that are reduced lie beside each other
 };
 FormOrReason<ColumnForm> columnsOf(mlir::Operation *op);
 

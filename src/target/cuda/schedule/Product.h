@@ -13,11 +13,11 @@ struct Product {
   llvm::SmallVector<unsigned> batch, m, n, k;
 
   mlir::AffineExpr size(llvm::ArrayRef<unsigned> loops) const;
-  /// The same, at nominal values of what is open.
+  /// The product of these loops' sizes, with size hints for dynamic dimensions.
   int64_t nominalSize(llvm::ArrayRef<unsigned> loops) const;
 };
 
-/// The product that the reduction is; nothing if it is none. The last loop of the result is one
+/// The reduction as a matmul; nothing if it is not one. The last loop of the result is one
 /// of n, if it is one of m or n at all.
 std::optional<Product> productOf(mlir::linalg::GenericOp op);
 

@@ -217,7 +217,7 @@ Schedule warpgroups(const Product &product) {
   return schedule;
 }
 
-/// The same for every size of the tensor.
+/// The schedule with tiles, which does not depend on the tensor's size.
 Schedule tiles(const TileForm &form) {
   Schedule schedule;
   schedule.kind = Schedule::Kind::Tiles;

@@ -5,10 +5,11 @@
 
 namespace headrace::cuda {
 
-/// The numbers that should be fastest; a reason where the operation cannot be of that kind.
+/// The parameters that should be fastest; a reason if the operation cannot be of that kind.
 FormOrReason<Schedule> propose(mlir::Operation *op, Schedule::Kind kind, bool hasWarpgroups);
 
-/// The same with what was given, and with what follows from that. It need not be legal.
+/// A schedule with the given parameters, and with those that follow from them. It need not be
+/// legal.
 FormOrReason<Schedule> propose(mlir::Operation *op, const GivenSchedule &given, bool hasWarpgroups);
 
 } // namespace headrace::cuda

@@ -47,7 +47,7 @@ public:
   mlir::Value block(unsigned dim = 0); // number of the block
   /// Static memory that the threads of a block share.
   mlir::Value shared(int64_t bytes);
-  /// The same beyond what a function may have statically; once.
+  /// Dynamic shared memory, beyond the limit of static memory; call at most once.
   mlir::Value dynamicShared(int64_t bytes, int64_t alignment);
   /// A description of the tensor for the copy engine, which moves `box` of it at a time.
   mlir::Value tensorMap(const TensorPlace &place, llvm::ArrayRef<mlir::AffineExpr> shape,

@@ -310,7 +310,7 @@ SmallVector<Value> ProductTiles::multiplyAll() {
   return SmallVector<Value>(loop.getResults());
 }
 
-/// As many as their registers allow.
+/// The number of resident blocks that the registers allow.
 int64_t ProductTiles::residentBlocks() {
   constexpr int64_t kMaxWarps = 16, kMaxBlocks = 8;
   int64_t bits = getElementTypeOrSelf(product.a->get()).getIntOrFloatBitWidth();

@@ -1,9 +1,9 @@
 // Common part of all products by threads: tiles of the operands on their way from memory to
 // registers to shared memory, the loop over the depth (k), and the points of the result.
 //
-// Two buffers in shared memory, so that there is one barrier a tile. The last tile of a side that
-// is no multiple of tiles lies further back, so that it ends with the side; it does not store
-// elements that another tile has, too. Where a side is shorter than a tile, or of unknown size, its
+// Two buffers in shared memory, so that there is one barrier per tile. If a side is not a multiple
+// of the tile, its last tile begins earlier, so that it ends with the side; it does not store
+// elements that another tile stores. If a side is shorter than a tile, or of unknown size, its
 // last row or column is computed again and dropped. Zeros fill up the depth: where it is known, in
 // the first tile, so that the loop reads without asking. A convolution is the same with loops of
 // the window in k: the image is read where it lies.

@@ -4,7 +4,7 @@
 //     gpu.module @mish_device { gpu.func @mish(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) kernel ... } }
 //
 // Device functions work on memory: no operation has a tensor, none allocates. Every one is
-// launched, and what is launched is there.
+// launched, and every launch names an existing one.
 #include "target/cuda/Passes.h"
 #include "target/cuda/write/KernelWriter.h"
 
@@ -55,7 +55,8 @@ private:
       StringRef name = record.getAs<StringAttr>("function").getValue();
       launched.insert(name);
       if (!functions.contains(name))
-        return getOperation().emitError("launches '") << name << "', which is no device function";
+        return getOperation().emitError("launches '")
+               << name << "', which is not a device function";
     }
     for (const auto &function : functions)
       if (!launched.contains(function.getKey()))

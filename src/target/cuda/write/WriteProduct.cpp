@@ -126,7 +126,7 @@ private:
 LogicalResult writeProduct(Stage &stage) {
   std::optional<FusedProduct> fused = fusedProductOf(stage.op);
   if (!fused)
-    return stage.op->emitError("is no matrix product");
+    return stage.op->emitError("is not a matmul");
   return ThreadProduct(stage, *fused).write();
 }
 

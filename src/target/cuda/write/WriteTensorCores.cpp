@@ -129,7 +129,7 @@ private:
 LogicalResult writeTensorCores(Stage &stage) {
   std::optional<FusedProduct> fused = fusedProductOf(stage.op);
   if (!fused)
-    return stage.op->emitError("is no matrix product");
+    return stage.op->emitError("is not a matmul");
   return TensorCoreProduct(stage, *fused).write();
 }
 

@@ -158,7 +158,7 @@ LogicalResult WarpgroupWriter::write() {
 LogicalResult writeWarpgroups(Stage &stage) {
   std::optional<FusedProduct> fused = fusedProductOf(stage.op);
   if (!fused)
-    return stage.op->emitError("is no matrix product");
+    return stage.op->emitError("is not a matmul");
   return WarpgroupWriter(stage, *fused).write();
 }
 

@@ -49,7 +49,7 @@ Scalar sum(const Scalar &a, const Scalar &b, Type type, IntegerStages &integers)
     result.offset += static_cast<int64_t>(integer);
     return result;
   }
-  throw Unsupported("combines two values that it reads");
+  throw Unsupported("adds two values that it reads");
 }
 
 Scalar difference(const Scalar &a, const Scalar &b, Type type, IntegerStages &integers) {

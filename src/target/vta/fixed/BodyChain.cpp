@@ -102,12 +102,12 @@ private:
         .Case([&](hr::BitsOp) {
           Type number = type.isSignlessInteger() ? op->getOperand(0).getType() : type;
           if (!number.isUnsignedInteger(8))
-            throw Unsupported("numbers of this type are none of the accelerator's");
+            throw Unsupported("the accelerator does not have this type of integers");
           return normalized(a(), number, /*isSigned=*/false, integers);
         })
         .Default([&](Operation *other) -> Scalar {
           throw Unsupported(other->getName().getStringRef().str() +
-                            " is no function of the accelerator's ALU");
+                            " is not a function of the accelerator's ALU");
         });
   }
 
@@ -148,14 +148,14 @@ private:
       return always(predicate == P::ORD);
     std::optional<Relation> relation = relationOf(predicate);
     if (!relation)
-      throw Unsupported("compares in a way the accelerator has nothing for");
+      throw Unsupported("compares in a way that the accelerator does not support");
     return compare(*relation, of(op.getLhs()), of(op.getRhs()), integers);
   }
 
   Scalar compareIntegers(arith::CmpIOp op) const {
     std::optional<Relation> relation = relationOf(op.getPredicate());
     if (!relation)
-      throw Unsupported("compares numbers without signs");
+      throw Unsupported("compares unsigned integers");
     return compare(*relation, asSigned(op.getLhs()), asSigned(op.getRhs()), integers);
   }
 

@@ -203,8 +203,7 @@ void Chain::computeIn(Type type) {
 
 Image imageOf(RankedTensorType type) {
   if (!type.hasStaticShape())
-    throw Unsupported(
-        "sizes are open, and programs of the accelerator are for fixed ones (--size)");
+    throw Unsupported("it has dynamic dimensions, and the accelerator needs static ones (--size)");
   ArrayRef<int64_t> shape = type.getShape();
   if (type.getNumElements() == 0)
     throw Unsupported("there are no elements");
@@ -219,7 +218,7 @@ Image imageOf(RankedTensorType type) {
     return {shape[0], shape[1], shape[2], shape[3]};
   default:
     throw Unsupported("a tensor of rank " + std::to_string(shape.size()) +
-                      " is no image and no matrix");
+                      " is neither an image nor a matrix");
   }
 }
 

@@ -15,7 +15,7 @@
 
 namespace headrace::vta {
 
-/// Why numbers are no such integers, or the accelerator has no such function of them.
+/// Why values cannot be such integers, or the accelerator lacks a function of them.
 class Unsupported : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

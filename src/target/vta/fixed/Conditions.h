@@ -14,7 +14,7 @@ Scalar select(const Scalar &chosen, const Scalar &yes, const Scalar &no,
               const IntegerStages &integers);
 Scalar largerOf(const Scalar &a, const Scalar &b, const IntegerStages &integers);
 Scalar smallerOf(const Scalar &a, const Scalar &b, const IntegerStages &integers);
-/// Of two conditions.
+/// `function` of two conditions.
 Scalar logic(const Scalar &a, const Scalar &b, bool (*function)(bool, bool),
              const IntegerStages &integers);
 

@@ -21,7 +21,8 @@ std::string textOf(double number) {
 }
 
 [[noreturn]] void refuseScale(double number) {
-  throw Unsupported("scale " + textOf(number) + " is no power of two: requantization is no shift");
+  throw Unsupported("scale " + textOf(number) +
+                    " is not a power of two: requantization cannot be a shift");
 }
 
 } // namespace
@@ -121,7 +122,7 @@ Scalar IntegerStages::scale(Scalar scalar, const Numbers &numbers, bool divides,
     int exponent = scalar.exponents[i % scalar.exponents.size()] +
                    (divides ? -scaled.exponent : scaled.exponent);
     if (std::abs(exponent) > maxExponent)
-      throw Unsupported("scale " + textOf(number) + " leaves the range of numbers");
+      throw Unsupported("scale " + textOf(number) + " exceeds the range of exponents");
     exponents.push_back(exponent);
     factors.push_back(static_cast<int64_t>(scaled.factor));
   }
@@ -213,7 +214,7 @@ void IntegerStages::resolve(Scalar &scalar) {
     }
   }
   if (!isClip || !seen)
-    throw Unsupported("selects numbers otherwise than a clip does");
+    throw Unsupported("selects values in a way that is not a clip");
   chain.clip(least, most);
   scalar = changed(scalar.exponents);
 }

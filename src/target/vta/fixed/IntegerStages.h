@@ -34,7 +34,7 @@ public:
   Scalar add(Scalar scalar, const Scalar &other, mlir::Type type);
   /// Stored integers of another chain are scaled, too, by powers of two alone.
   Scalar scale(Scalar scalar, const Numbers &numbers, bool divides, mlir::Type type);
-  /// Numbers that are no integers become some.
+  /// How values that are not integers are rounded.
   enum class Rounding { NearestEven, Down };
   Scalar toInteger(Scalar scalar, Rounding rounding);
   /// The integers that numbers are without what follows their point, without a scale.

@@ -35,7 +35,7 @@ public:
       result.append(piece.from, function(piece.value));
     return result;
   }
-  /// Of two functions.
+  /// `function` applied to the values of two piecewise functions.
   template <class U, class Function> auto with(const Piecewise<U> &other, Function function) const {
     using R = std::invoke_result_t<Function, const T &, const U &>;
     std::vector<int64_t> borders;

@@ -38,7 +38,7 @@ Chain productOf(Chain input, Convolution convolution, const std::vector<int> &ex
     throw Unsupported("its left operand is not stored as 8-bit integers before");
   // The accelerator pads with integers that are 0 in DRAM.
   if (*offset != 0 && padsWithZero && convolution.isPadded())
-    throw Unsupported("its padding is no 0 in DRAM: the zero point is not that of the middle");
+    throw Unsupported("its padding is not stored as 0: expected zero point 0 for i8, 128 for u8");
   Sums sums = sumsOf(convolution.weights, {input.range.low - *offset, input.range.high - *offset});
   if (sums.range.magnitude() >= INT64_C(1) << 31)
     throw Unsupported("sums reach " + std::to_string(sums.range.magnitude()) + ", beyond 32 bits");

@@ -30,7 +30,7 @@ Numbers numbersOf(hr::ConstantOp constant, int64_t rank, int64_t channelDim) {
   auto missing = rank - static_cast<int64_t>(tensor.shape().size());
   for (auto [i, size] : llvm::enumerate(tensor.shape()))
     if (size != 1 && static_cast<int64_t>(i) + missing != channelDim)
-      throw Unsupported("reads a constant that is no number, and no number for each channel");
+      throw Unsupported("reads a constant that is neither a scalar nor one value per channel");
   const double *data = tensor.as<double>();
   return Numbers(data, data + tensor.elements());
 }
@@ -42,7 +42,7 @@ void addPads(Sliding &sliding, ArrayRef<int64_t> pads) {
   sliding.padRight += pads[3];
 }
 
-/// Of a convolution or a pooling.
+/// The windows of a convolution or a pooling.
 template <class Op> Sliding slidingOf(Op op) {
   Sliding sliding;
   sliding.strideY = op.getStrides()[0];
@@ -51,7 +51,7 @@ template <class Op> Sliding slidingOf(Op op) {
   return sliding;
 }
 
-/// Of height and width alone.
+/// Whether only height and width are padded.
 bool isPadOfImages(hr::PadOp pad) {
   return pad.getLow().size() == 4 && llvm::all_of(pad.getLow().take_front(2), isZero) &&
          llvm::all_of(pad.getHigh().take_front(2), isZero) &&
@@ -92,14 +92,15 @@ Chain ProgramChains::endingIn(Operation *op) {
   Value result = op->getResult(0);
   Chain chain = computed(op);
   if (chain.exponents != std::vector<int>{0})
-    throw Unsupported("its results are no integers");
+    throw Unsupported("its results are not integers");
   if (typeOf(result).getElementType().isUnsignedInteger())
     chain.add(-128);
   if (chain.range.low < -128 || chain.range.high > 127)
     throw Unsupported("integers from " + std::to_string(chain.range.low) + " to " +
                       std::to_string(chain.range.high) + " do not fit 8 bits");
   if (!chain.isExact())
-    throw Unsupported("integers beyond 2^24 are no floats, and no clip makes them equal");
+    throw Unsupported(
+        "f32 does not represent all integers beyond 2^24, and no clip limits the results");
   return chain;
 }
 
@@ -240,11 +241,11 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
 
 Chain ProgramChains::ofPool(hr::PoolOp pool) {
   if (pool.getKind() != hr::PoolKind::Max)
-    throw Unsupported("averages of windows are no function of the accelerator");
+    throw Unsupported("the accelerator cannot compute averages of windows");
   if (pool.getLayout() != hr::ChannelLayout::First || typeOf(pool.getInput()).getRank() != 4)
-    throw Unsupported("is no pooling of images with channels first");
+    throw Unsupported("is not a pooling of images with channels first");
   if (llvm::any_of(pool.getDilations(), [](int64_t dilation) { return dilation != 1; }))
-    throw Unsupported("its windows have gaps");
+    throw Unsupported("its windows are dilated");
   Chain chain = of(pool.getInput());
   if (!chain.offsetOfCells())
     throw Unsupported("its operand is not stored as 8-bit integers before");
@@ -258,7 +259,7 @@ Chain ProgramChains::ofPool(hr::PoolOp pool) {
 Chain ProgramChains::ofReshape(hr::ReshapeOp reshape) {
   Chain chain = of(reshape.getInput());
   if (!chain.offsetOfCells())
-    throw Unsupported("gives computed values another shape");
+    throw Unsupported("reshapes a value that is not stored as 8-bit integers");
   OpBuilder b(reshape);
   Value source = chain.sources[0].value;
   RankedTensorType type = typeOf(reshape.getResult()).clone(typeOf(source).getElementType());

@@ -15,12 +15,12 @@ namespace headrace::vta {
 
 namespace {
 
-/// The scale of so many numbers; nothing if all are 0.
+/// The common scale of `count` numbers; nothing if all are 0.
 std::optional<int> scaleOf(const double *numbers, int64_t count) {
   std::optional<int> least;
   for (int64_t i = 0; i < count; ++i) {
     if (!std::isfinite(numbers[i]) || std::fpclassify(numbers[i]) == FP_SUBNORMAL)
-      throw Unsupported("its weights are not finite, or too small to be told apart from 0");
+      throw Unsupported("its weights are not finite, or too small to distinguish from 0");
     if (numbers[i] != 0)
       least = std::min(least.value_or(INT32_MAX), lowestDigit(numbers[i]));
   }
@@ -33,7 +33,7 @@ bool fits(const double *numbers, int64_t count, int exponent) {
                      [&](double number) { return number >= -128 * unit && number <= 127 * unit; });
 }
 
-/// Of floats, or of numbers of the program's type of integers, which have no scale.
+/// The weights of a tensor of floats, or of integers of the program, which have no scale.
 Weights weightsOf(const Tensor &tensor, bool isInteger) {
   Tensor numbers = tensor.converted(DType::F64);
   int64_t channels = tensor.shape()[0], count = tensor.elements() / std::max<int64_t>(channels, 1);
@@ -83,7 +83,7 @@ Tensor dilated(const Tensor &weights, int64_t dilationY, int64_t dilationX) {
   return result;
 }
 
-/// Of F64.
+/// The transpose of an F64 matrix.
 Tensor transposed(const Tensor &matrix) {
   int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
   Tensor result = Tensor::allocate(DType::F64, {columns, rows});
@@ -98,9 +98,9 @@ Tensor transposed(const Tensor &matrix) {
 Weights weightsOf(hr::ConvOp conv) {
   auto filter = conv.getFilter().getDefiningOp<hr::ConstantOp>();
   if (!filter)
-    throw Unsupported("its weights are no constants");
+    throw Unsupported("its weights are not constants");
   if (conv.getLayout() != hr::ChannelLayout::First || hr::typeOf(conv.getInput()).getRank() != 4)
-    throw Unsupported("is no convolution of images with channels first");
+    throw Unsupported("is not a convolution of images with channels first");
   Weights weights = weightsOf(constantTensor(filter.getValue()),
                               hr::typeOf(conv.getFilter()).getElementType().isInteger(8));
   weights.integers = dilated(weights.integers, conv.getDilations()[0], conv.getDilations()[1]);
@@ -110,7 +110,7 @@ Weights weightsOf(hr::ConvOp conv) {
 Weights weightsOf(hr::ContractOp contract) {
   auto constant = contract.getRhs().getDefiningOp<hr::ConstantOp>();
   if (!constant)
-    throw Unsupported("its weights are no constants");
+    throw Unsupported("its weights are not constants");
   auto maps = contract.getMaps().getAsValueRange<AffineMapAttr>();
   SmallVector<AffineMap> all(maps.begin(), maps.end());
   AffineMap left = all[0], right = all[1], result = all[2];
@@ -122,12 +122,12 @@ Weights weightsOf(hr::ContractOp contract) {
                      result.dropResults(result.getNumResults() - 1) &&
                  all[0].getNumDims() == left.getNumResults() + 1;
   if (!isDense)
-    throw Unsupported("is no product of rows with a constant matrix");
+    throw Unsupported("is not a matmul with a constant right-hand matrix");
   unsigned column = result.getDimPosition(result.getNumResults() - 1);
   bool isTransposed = right.getDimPosition(0) == column;
   if (right.getDimPosition(isTransposed ? 1 : 0) != depth ||
       right.getDimPosition(isTransposed ? 0 : 1) != column)
-    throw Unsupported("is no product of rows with a constant matrix");
+    throw Unsupported("is not a matmul with a constant right-hand matrix");
   Tensor matrix = constantTensor(constant.getValue()).converted(DType::F64);
   return weightsOf(isTransposed ? matrix : transposed(matrix), rhs.getElementType().isInteger(8));
 }

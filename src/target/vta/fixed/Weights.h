@@ -11,11 +11,10 @@ struct Weights {
   std::vector<int> exponents; // one, or one for each channel of results
 };
 
-/// Of a convolution: out x in x window height x window width, with zeros where windows have gaps.
+/// The weights of a convolution: out x in x window height x window width, with zeros for dilation.
 /// Throws Unsupported.
 Weights weightsOf(hr::ConvOp conv);
-/// Of the rows of the left operand times a constant matrix: columns of the result x depth. Throws
-/// Unsupported.
+/// The weights of a matmul by a constant matrix: columns of the result x depth. Throws Unsupported.
 Weights weightsOf(hr::ContractOp contract);
 
 } // namespace headrace::vta

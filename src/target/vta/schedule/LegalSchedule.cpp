@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t maxIterations = (1 << 14) - 1;
 /// Elements of a row that a load moves.
 constexpr int64_t maxColumns = (1 << 16) - 1;
-/// Of zeros that a load puts on a side.
+/// Zeros that a load adds on a side.
 constexpr int64_t maxPadding = 15;
 
 std::string number(int64_t value) { return std::to_string(value); }
@@ -41,7 +41,7 @@ std::string unsupportedWindowsReason(const Sliding &core, const Image &input, in
       return "a padding of " + number(pad) + ", expected 0 or more";
     if (pad >= window)
       return "with a padding of " + number(pad) + ", a window of " + number(window) +
-             " lies in padding alone";
+             " covers only padding";
   }
   if (input.height + core.padTop + core.padBottom < windowY ||
       input.width + core.padLeft + core.padRight < windowX)
@@ -69,7 +69,7 @@ std::string unsupportedCoreReason(const Operator &op) {
   if (const auto *pool = std::get_if<MaxPool>(&op.core))
     return unsupportedWindowsReason(*pool, op.input, pool->windowY, pool->windowX);
   DType type = std::get<Cells>(op.core).input;
-  return type == DType::I8 || type == DType::I32 ? "" : "cells are of neither 8 nor 32 bits";
+  return type == DType::I8 || type == DType::I32 ? "" : "elements have neither 8 nor 32 bits";
 }
 
 std::string unsupportedStageReason(const AluStage &stage, int64_t channels) {
@@ -77,7 +77,7 @@ std::string unsupportedStageReason(const AluStage &stage, int64_t channels) {
     if (image->input < 1)
       return "reads input 0, which the operator itself reads";
     if (image->type != DType::I8 && image->type != DType::I32)
-      return "reads cells of neither 8 nor 32 bits";
+      return "reads elements of neither 8 nor 32 bits";
     if (image->shift < 0 || image->shift > 31)
       return "shifts an input left by " + number(image->shift) + ", expected 0 to 31";
     return stage.op == AluStage::Op::RoundShiftRight ? "rounds by amounts from an input" : "";
@@ -186,7 +186,7 @@ std::string unsupportedMemoriesReason(const OperatorShape &shape, const AluProgr
            " elements, a loop has at most " + number(maxIterations);
   std::string what = tileName(schedule, schedule.out);
   if (rest > 0)
-    what += ", beside " + number(rest) + " elements of constants and copies,";
+    what += ", next to " + number(rest) + " elements of constants and copies,";
   return unsupportedInReason(Memory::Acc, what, tile,
                              std::max<int64_t>(0, usableAcc(shape, stages, configuration) - rest),
                              threads);

@@ -16,7 +16,7 @@ std::string unsupportedReason(const Operator &op, const Configuration &configura
 std::string unsupportedReason(const Operator &op, const Schedule &schedule,
                               const Configuration &configuration);
 
-/// The same for an operator that the accelerator can compute, counted in blocks.
+/// Why the schedule cannot be, for a supported operator counted in blocks; empty if it can.
 std::string unsupportedReason(const OperatorShape &shape, const AluProgram &stages,
                               const Schedule &schedule, const Configuration &configuration);
 

@@ -30,8 +30,8 @@ struct OperatorShape {
   int64_t largestFamily = 1;
 
   int64_t window() const { return windowY * windowX; }
-  /// Rows of inputs on the chip for so many rows of results. A convolution of windows of one row
-  /// leaves out what lies between them.
+  /// Rows of inputs on the chip for `rows` rows of results. If windows have one row, a convolution
+  /// does not load the rows between them.
   int64_t inputRows(int64_t rows) const { return (rows - 1) * rowStep() + windowY; }
   int64_t inputColumns(int64_t columns) const { return (columns - 1) * strideX + windowX; }
   /// Between the windows of two results, on the chip.

@@ -13,7 +13,7 @@ namespace headrace::vta {
 
 namespace {
 
-/// Of how many schedules the cycle model counts the cycles before the best is improved.
+/// The number of schedules that the cycle model simulates before the best is improved.
 constexpr size_t simulatedSchedules = 16;
 /// How often the best is replaced by a neighbour.
 constexpr int improvements = 8;

@@ -7,9 +7,9 @@
 
 namespace headrace::vta {
 
-/// Of the schedules with the least predicted cycles the one that takes the fewest, counted by the
-/// cycle model. The same for the same operator, always. Throws Error if the accelerator cannot
-/// compute it. `threads`: only those with as many.
+/// Among the schedules with the least predicted cycles, the one with the fewest cycles in the cycle
+/// model. Deterministic. `threads`: only schedules with this many threads. Throws Error if the
+/// accelerator cannot compute the operator.
 Schedule propose(const Operator &op, const Configuration &configuration,
                  std::optional<int64_t> threads = {});
 

@@ -65,7 +65,7 @@ public:
     picture.text(right, y.place(peak) - 8, "the matrix unit: " + shortNumber(peak),
                  "text-anchor=\"end\" font-size=\"11\"");
     picture.text(x.place(ridge / 4) + 8, y.place(peak / 4) + 14,
-                 "reading: " + shortNumber(peak / ridge) + " bytes a cycle", "font-size=\"11\"");
+                 "reading: " + shortNumber(peak / ridge) + " bytes per cycle", "font-size=\"11\"");
     drawPoints();
     return std::move(picture).finish();
   }

@@ -116,7 +116,7 @@ private:
         fail("expected batch=, rows=, columns=, out= or in= and a number, got " +
              inQuotes(words[i]));
       if (size->second == &Schedule::in && !multiplies(op))
-        fail("the operator adds up no input channels: a tile has no 'in'");
+        fail("the operator does not reduce input channels: a tile has no 'in'");
       if (!given.insert(name).second)
         fail("a second " + inQuotes(name));
       schedule.*size->second = number(words[i].substr(name.size() + 1));

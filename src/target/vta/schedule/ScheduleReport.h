@@ -16,13 +16,13 @@ struct ScheduleReport {
   Work work; ///< bytes by memory, micro-ops, multiplications with those of padding blocks
 };
 
-/// Of commands that are written.
+/// The report of an existing program.
 ScheduleReport reportOf(const Operator &op, const Program &program,
                         const CycleConstants &constants = {});
-/// Of a schedule whose commands are of no other use: they have no values of weights and constants.
+/// The report of a schedule, from commands without the values of weights and constants.
 ScheduleReport simulate(const Operator &op, const Schedule &schedule,
                         const Configuration &configuration, const CycleConstants &constants = {});
-/// The same for a legal schedule of an operator that is counted in blocks.
+/// The report of a legal schedule of an operator that is counted in blocks.
 ScheduleReport simulate(const Operator &op, const OperatorShape &shape, const AluProgram &stages,
                         const Schedule &schedule, const Configuration &configuration,
                         const CycleConstants &constants = {});

@@ -7,13 +7,14 @@
 
 namespace headrace::vta {
 
-/// All values between two, both included. Where a sum or product might wrap, it is all of 32 bits.
+/// All values from `least` to `most`. If a sum or product might wrap, the range is all of int32.
 struct ValueRange {
   int64_t least, most;
   bool operator==(const ValueRange &) const = default;
 };
 
-/// Of what stages begin with: for a convolution, from its weights and all inputs of 8 bits.
+/// The range of the values that the first stage reads: for a convolution, by its weights and all
+/// 8-bit inputs.
 ValueRange rangeOfCore(const Operator &op);
 ValueRange rangeOfImage(const FromImage &image);
 ValueRange rangeOfNumbers(std::span<const int32_t> numbers);

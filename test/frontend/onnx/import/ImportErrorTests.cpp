@@ -41,7 +41,7 @@ TEST(ImportErrors, VersionsOutOfRange) {
   for (int64_t opset : {0, 99}) {
     ModelBuilder model(opset);
     model.input("x", {"3"}).node("Relu", {"x"}, {"y"}).output("y");
-    expectFailure(model, ErrorKind::Unsupported, {"found " + std::to_string(opset)});
+    expectFailure(model, ErrorKind::Unsupported, {"got " + std::to_string(opset)});
   }
   ModelBuilder model;
   model.input("x", {"3"}).node("Relu", {"x"}, {"y"}).output("y");

@@ -91,12 +91,12 @@ TEST(BadFiles, RandomBytesAreNotOnnx) {
       byte = static_cast<char>(random());
     if (bytes[0] == 0x08) // begins as a model does
       continue;
-    expectError(bytes, ErrorKind::InvalidFile, "expected an ONNX model, found something else");
+    expectError(bytes, ErrorKind::InvalidFile, "expected an ONNX model, got something else");
   }
 }
 
 TEST(BadFiles, OtherFormatsAreNotOnnx) {
-  std::string other = "expected an ONNX model, found something else";
+  std::string other = "expected an ONNX model, got something else";
   std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0", 30);
   for (const std::string &bytes :
        {png, std::string("{\"ir_version\": 8}"), std::string("ir_version: 8\ngraph { }\n"),
@@ -106,9 +106,9 @@ TEST(BadFiles, OtherFormatsAreNotOnnx) {
                     "ELF\x02\x01\x01"),
         std::string("\0\0\0\0\0\0\0\0", 8), rawTensor<float>("w", Float, {2}, {1, 2})})
     expectError(bytes, ErrorKind::InvalidFile, other);
-  expectError("", ErrorKind::InvalidFile, "found an empty file");
+  expectError("", ErrorKind::InvalidFile, "got an empty file");
   expectError(std::string("PK\x03\x04\x14\0\0\0\x08\0", 10), ErrorKind::InvalidFile,
-              "found a zip archive");
+              "got a zip archive");
   expectError("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
               ErrorKind::InvalidFile, "git lfs pull");
 }
@@ -126,11 +126,11 @@ TEST(BadFiles, FilesThatCannotBeRead) {
   };
   fs::path folder = testing::TempDir();
   expectFileError(folder / "headrace_absent.onnx", ErrorKind::Io, "No such file");
-  expectFileError(folder, ErrorKind::Io, "found a folder");
-  expectFileError("/dev/null", ErrorKind::Io, "found a special file");
+  expectFileError(folder, ErrorKind::Io, "got a directory");
+  expectFileError("/dev/null", ErrorKind::Io, "got a special file");
   fs::path empty = folder / "headrace_empty.onnx";
   std::ofstream{empty};
-  expectFileError(empty, ErrorKind::InvalidFile, "found an empty file");
+  expectFileError(empty, ErrorKind::InvalidFile, "got an empty file");
   fs::remove(empty);
 }
 

@@ -90,7 +90,7 @@ TEST_F(ExternalDataTest, UnalignedSharingIsBounded) {
 }
 
 TEST_F(ExternalDataTest, NothingOutsideTheFolderIsRead) {
-  std::string inside = "expected a path inside the model's folder";
+  std::string inside = "expected a path inside the model's directory";
   expectRefused({{"location", "../secret"}}, inside);
   expectRefused({{"location", "sub/../../secret"}}, inside);
   expectRefused({{"location", (outside / "secret").string()}}, inside);
@@ -104,8 +104,8 @@ TEST_F(ExternalDataTest, LinksMustStayInside) {
   fs::create_symlink(outside / "secret", folder / "out");
   fs::create_directory_symlink(outside, folder / "up");
   fs::create_symlink("sub/w.bin", folder / "in");
-  expectRefused({{"location", "out"}}, "leads outside the model's folder");
-  expectRefused({{"location", "up/secret"}}, "leads outside the model's folder");
+  expectRefused({{"location", "out"}}, "leads outside the model's directory");
+  expectRefused({{"location", "up/secret"}}, "leads outside the model's directory");
   EXPECT_EQ(values<float>(weight(external({{"location", "in"}}))).size(), 4u);
 }
 
@@ -113,7 +113,7 @@ TEST_F(ExternalDataTest, ASiblingFolderWithTheSamePrefixIsOutside) {
   fs::create_directory(outside / "model2");
   fs::copy_file(outside / "secret", outside / "model2" / "w.bin");
   fs::create_directory_symlink(outside / "model2", folder / "sibling");
-  expectRefused({{"location", "sibling/w.bin"}}, "leads outside the model's folder");
+  expectRefused({{"location", "sibling/w.bin"}}, "leads outside the model's directory");
 }
 
 TEST_F(ExternalDataTest, OnlyRegularFilesAreOpened) {
@@ -127,16 +127,16 @@ TEST_F(ExternalDataTest, RangesAreChecked) {
   auto at = [](const char *offset, const char *length) -> Entries {
     return {{"location", "w.bin"}, {"offset", offset}, {"length", length}};
   };
-  expectRefused(at("4", "16"), "found a file of 16 bytes");
-  expectRefused(at("17", "0"), "found a file of 16 bytes");
-  expectRefused(at("18446744073709551615", "16"), "found a file of 16 bytes");
-  expectRefused(at("8", "18446744073709551615"), "found a file of 16 bytes");
+  expectRefused(at("4", "16"), "got a file of 16 bytes");
+  expectRefused(at("17", "0"), "got a file of 16 bytes");
+  expectRefused(at("18446744073709551615", "16"), "got a file of 16 bytes");
+  expectRefused(at("8", "18446744073709551615"), "got a file of 16 bytes");
   expectRefused(at("0", "12"), "expected 4 elements");
   expectRefused(at("0", "15"), "expected 4 elements");
   expectRefused(at("-1", "16"), "expected a byte count as offset");
   expectRefused(at("0", "16x"), "expected a byte count as length");
   expectRefused(at("0", "99999999999999999999"), "expected a byte count as length");
-  expectRefused({{"location", "w.bin"}, {"offset", "4"}}, "found 12 bytes");
+  expectRefused({{"location", "w.bin"}, {"offset", "4"}}, "got 12 bytes");
 }
 
 TEST_F(ExternalDataTest, EmptyTensorsMayHaveEmptyFiles) {
@@ -146,7 +146,7 @@ TEST_F(ExternalDataTest, EmptyTensorsMayHaveEmptyFiles) {
 }
 
 TEST_F(ExternalDataTest, ABareModelInMemoryHasNoFolder) {
-  expectError(external({{"location", "w.bin"}}), ErrorKind::Unsupported, "without a folder");
+  expectError(external({{"location", "w.bin"}}), ErrorKind::Unsupported, "without a directory");
 }
 
 } // namespace

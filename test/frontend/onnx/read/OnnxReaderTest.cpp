@@ -168,7 +168,7 @@ TEST(OnnxReader, AttributeOfAnotherKindIsAnErrorThatNamesIt) {
   } catch (const Error &error) {
     EXPECT_EQ(error.kind(), ErrorKind::InvalidModel);
     EXPECT_STREQ(error.what(), "node 'n' (Concat): attribute 'axis': expected a value of type int, "
-                               "found float");
+                               "got float");
   }
 }
 

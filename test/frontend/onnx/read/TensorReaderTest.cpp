@@ -143,11 +143,11 @@ void expectTensorError(const std::string &encodedTensor, ErrorKind kind, const s
 TEST(TensorReader, SizesMustMatch) {
   auto invalid = ErrorKind::InvalidModel;
   expectTensorError(rawTensor<float>("w", Float, {3}, {1, 2}), invalid,
-                    "initializer 'w': expected 3 elements for shape 3, found data for 2");
+                    "initializer 'w': expected 3 elements for shape 3, got data for 2");
   expectTensorError(rawTensor<char>("w", Float, {1}, {1, 2, 3}), invalid, "'w'");
-  expectTensorError(tensor("w", Float, {}, [](auto &) {}), invalid, "found data for 0");
+  expectTensorError(tensor("w", Float, {}, [](auto &) {}), invalid, "got data for 0");
   expectTensorError(tensor("w", Int64, {3}, [](auto &w) { w.add_int64(7, 1); }), invalid,
-                    "found data for 1");
+                    "got data for 1");
   expectTensorError(rawTensor<float>("w", Float, {-1}, {1}), invalid, "'w'");
 }
 
@@ -166,8 +166,8 @@ TEST(TensorReader, HugeShapesAllocateNothing) {
 }
 
 TEST(TensorReader, ValuesMustFitTheirType) {
-  expectTensorError(varintTensor<int>(Int8, 5, {128}), ErrorKind::InvalidModel, "found 128");
-  expectTensorError(varintTensor<int>(Uint8, 5, {-1}), ErrorKind::InvalidModel, "found -1");
+  expectTensorError(varintTensor<int>(Int8, 5, {128}), ErrorKind::InvalidModel, "got 128");
+  expectTensorError(varintTensor<int>(Uint8, 5, {-1}), ErrorKind::InvalidModel, "got -1");
   expectTensorError(varintTensor<int>(Float16, 5, {65536}), ErrorKind::InvalidModel, "65536");
   expectTensorError(varintTensor<int>(Bool, 5, {2}), ErrorKind::InvalidModel, "bool");
   expectTensorError(rawTensor<uint8_t>("w", Bool, {1}, {2}), ErrorKind::InvalidModel, "bool");

@@ -2,7 +2,7 @@
 
 // Before: a sum whose accumulator is read and written in every iteration.
 // After: the kernel as it was, and a note.
-// CHECK: module @memory attributes {hr.recipe_notes = "accumulators lie in memory, not in registers, over an inner loop"}
+// CHECK: module @memory attributes {hr.recipe_notes = "accumulators are in memory, not in registers, during an inner loop"}
 module @memory {
   func.func @memory(%in: memref<64x8xf32>, %out: memref<8xf32>) {
     %c0 = arith.constant 0 : index

@@ -22,7 +22,7 @@ module @tensors attributes {cuda.launches = [{function = "f"}]} {
 
 // -----
 
-// expected-error @+1 {{launches 'g', which is no device function}}
+// expected-error @+1 {{launches 'g', which is not a device function}}
 module @missing attributes {cuda.launches = [{function = "g"}]} {
   gpu.module @device {
     gpu.func @f(%x: !llvm.ptr<1>) kernel { gpu.return }

@@ -83,7 +83,7 @@ std::string oneOf(NodeContext &c, const char *attribute, const char *otherwise,
       return found;
     expected += (expected.empty() ? "" : ", ") + inQuotes(each);
   }
-  c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected one of {1}, found {2}", attribute,
+  c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected one of {1}, got {2}", attribute,
          expected, inQuotes(found));
 }
 
@@ -115,7 +115,7 @@ Value alignedOperand(NodeContext &c, Accepts accepts) {
 Value indices(NodeContext &c, size_t input) {
   Type found = c.type(input).getElementType();
   if (!found.isSignlessInteger(32) && !found.isSignlessInteger(64))
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected i32 or i64, found {1}", c.nameOfInput(input),
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected i32 or i64, got {1}", c.nameOfInput(input),
            typeText(found));
   return c.cast(c.input(input), c.builder.getI64Type());
 }

@@ -7,8 +7,8 @@ namespace headrace::onnx {
 
 mlir::Type elementTypeOf(mlir::Value tensor);
 
-/// Floats of 16 bits in single precision, others as they are: the type to compose formulas in, so
-/// that only the result is rounded to the narrow type.
+/// The type to compose formulas in: f32 for 16-bit floats, so that only the result is rounded to
+/// the narrow type; others as they are.
 mlir::Type innerType(mlir::Type type);
 
 // Element-wise, broadcast

@@ -17,7 +17,7 @@ bool continues(const Loop &outer, const Loop &inner) {
          outer.wgt == inner.wgt * inner.size;
 }
 
-/// Of one loop of an instruction.
+/// The most iterations of one loop of an instruction.
 constexpr int64_t maxIterations = (1 << 14) - 1;
 
 // Makes one loop of two where the steps allow it.

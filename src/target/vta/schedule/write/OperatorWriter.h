@@ -6,7 +6,7 @@
 
 namespace headrace::vta {
 
-/// Adds a run that computes buffers.result. The schedule is legal, and the buffers are there.
+/// Adds a run that computes buffers.result. The schedule must be legal, and the buffers must exist.
 void writeOperator(const Operator &op, const OperatorShape &shape, const AluProgram &stages,
                    const Schedule &schedule, const OperatorBuffers &buffers, CommandStream &stream);
 

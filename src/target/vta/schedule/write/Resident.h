@@ -1,4 +1,4 @@
-// Contents of a memory's slots, so that nothing is loaded that is there.
+// Contents of a memory's slots, so that resident data are not loaded again.
 #pragma once
 
 #include "target/vta/schedule/ChipPlan.h"

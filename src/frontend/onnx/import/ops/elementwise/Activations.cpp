@@ -84,7 +84,7 @@ static void importPRelu(NodeContext &c) {
   }
   auto joined = broadcastShapes(c.shape(0), shapeOf(slope));
   if (!joined || !llvm::equal(*joined, c.shape(0)))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected a shape that broadcasts to {1}, found {2}",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected a shape that broadcasts to {1}, got {2}",
            c.nameOfInput(1), c.text(c.shape(0)), c.text(c.shape(1)));
   c.result(c.map({x, slope},
                  [](ScalarMath &m, ValueRange v) { return formulas::leakyRelu(m, v[0], v[1]); }));
@@ -95,7 +95,7 @@ static void importSwiGlu(NodeContext &c) {
   Value gate = c.input(0, Accepts::Floats), x = c.input(1);
   c.checkSameType(0, 1);
   if (!llvm::equal(c.shape(0), c.shape(1)))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(1),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(1),
            c.text(c.shape(0)), c.text(c.shape(1)));
   c.result(c.map({gate, x},
                  [&](ScalarMath &m, ValueRange v) { return m.mul(swish(c.node, m, v[0]), v[1]); }));
@@ -119,7 +119,7 @@ static void importClip(NodeContext &c) {
       continue;
     c.checkSameType(0, i);
     if (constantValue(c.product(c.shape(i))) != 1)
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected a scalar, found {1}", c.nameOfInput(i),
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected a scalar, got {1}", c.nameOfInput(i),
              c.text(c.shape(i)));
     inputs.push_back(c.reshape(c.input(i), {}));
   }

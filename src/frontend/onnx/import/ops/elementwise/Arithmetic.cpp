@@ -64,7 +64,7 @@ static void importMod(NodeContext &c) {
   bool isFloat = isa<FloatType>(c.type(0).getElementType());
   bool likeC = c.node.getInt("fmod", 0) != 0;
   if (isFloat && !likeC && c.opset < 28)
-    c.fail(ErrorKind::InvalidModel, "expected attribute 'fmod' to be 1 for floats, found 0");
+    c.fail(ErrorKind::InvalidModel, "expected attribute 'fmod' to be 1 for floats, got 0");
   c.result(c.map({lhs, rhs}, [&](ScalarMath &m, ValueRange x) {
     return likeC ? m.remainder(x[0], x[1]) : formulas::modulo(m, x[0], x[1]);
   }));

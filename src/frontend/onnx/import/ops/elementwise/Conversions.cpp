@@ -55,7 +55,7 @@ static Type targetType(NodeContext &c) {
   if (to->kind != Attribute::String) {
     if (Type type = typeAttribute(c, "to"))
       return type;
-    c.fail(ErrorKind::InvalidModel, "attribute 'to': expected an element type, found none");
+    c.fail(ErrorKind::InvalidModel, "attribute 'to': expected an element type, got none");
   }
   static const std::pair<StringRef, DType> names[] = {
       {"FLOAT", DType::F32},  {"DOUBLE", DType::F64}, {"FLOAT16", DType::F16},
@@ -78,12 +78,12 @@ static unsigned widthOf(Type type) {
   return 8 * sizeOf(toDType(type));
 }
 
-/// The same bits as a number of another type as wide. A boolean is a byte.
+/// Reinterprets the bits as a value of another type of equal width. A boolean has 8 bits.
 static void importBitCast(NodeContext &c) {
   Value input = c.input(0);
   Type from = elementTypeOf(input), to = targetType(c);
   if (widthOf(from) != widthOf(to))
-    c.fail(ErrorKind::TypeMismatch, "expected types of equal width, found {0} and {1}",
+    c.fail(ErrorKind::TypeMismatch, "expected types of equal width, got {0} and {1}",
            typeText(from), typeText(to));
   if (from == to)
     return c.result(input);

@@ -35,7 +35,7 @@ static void importBitShift(NodeContext &c) {
   c.checkSameType(0, 1);
   std::string direction = c.node.getString("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
-    c.fail(ErrorKind::InvalidModel, "attribute 'direction': expected LEFT or RIGHT, found {0}",
+    c.fail(ErrorKind::InvalidModel, "attribute 'direction': expected LEFT or RIGHT, got {0}",
            inQuotes(direction));
   c.result(c.map({number, distance}, [&](ScalarMath &m, ValueRange x) {
     Type type = x[0].getType();

@@ -102,7 +102,7 @@ static SymbolicShape resultShape(NodeContext &c, bool isLike) {
 
 static Type checkedFloat(NodeContext &c, Type type) {
   if (!isPlainFloat(type))
-    c.fail(ErrorKind::TypeMismatch, "expected floats as random numbers, found {0}", typeText(type));
+    c.fail(ErrorKind::TypeMismatch, "expected floats as random numbers, got {0}", typeText(type));
   return type;
 }
 
@@ -154,7 +154,7 @@ static void importMultinomial(NodeContext &c) {
   if (!type)
     type = c.builder.getI32Type();
   if (samples < 1 || !isa<IntegerType>(type))
-    c.fail(ErrorKind::InvalidModel, "expected a positive number of integers to draw, found {0} {1}",
+    c.fail(ErrorKind::InvalidModel, "expected a positive number of integers to draw, got {0} {1}",
            samples, typeText(type));
   AffineExpr batch = c.shape(0)[0], classes = c.shape(0)[1];
   SymbolicShape all{batch, c.dim(samples), classes};

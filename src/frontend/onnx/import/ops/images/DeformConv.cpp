@@ -43,9 +43,8 @@ void importDeformConv(NodeContext &c) {
   c.checkRank(2, 4);
   auto channels = constantValue(image[1]);
   if (!channels || offsetGroups < 1 || *channels % offsetGroups != 0)
-    c.fail(ErrorKind::InvalidModel,
-           "expected offset groups that divide the channels {0}, found {1}", c.text({image[1]}),
-           offsetGroups);
+    c.fail(ErrorKind::InvalidModel, "expected offset groups that divide the channels {0}, got {1}",
+           c.text({image[1]}), offsetGroups);
   AffineExpr groups = c.dim(offsetGroups), inGroup = c.dim(*channels / offsetGroups);
   Type type = computedType(c, c.type(0).getElementType());
   Value shifts = c.reshape(c.cast(c.input(2), type), {image[0], groups, window[2], window[3],
@@ -93,7 +92,7 @@ void importDeformConv(NodeContext &c) {
   AffineExpr depth = c.product({window[1], window[2], window[3]});
   AffineExpr places = c.product({offsets[2], offsets[3]});
   if (!sameSize(c.product({convGroups, window[1]}), image[1]))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} channels in {2} groups, found {3}",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} channels in {2} groups, got {3}",
            c.nameOfInput(1), c.text({image[1]}), conv.groups, c.text(window));
   Value rows = c.reshape(patches, {image[0], convGroups, depth, places});
   Value weights = c.reshape(c.cast(filter, type), {convGroups, features, depth});

@@ -156,7 +156,7 @@ static void importGridSample(NodeContext &c) {
   SymbolicShape shape = c.shape(0), gridShape = c.shape(1);
   if (constantValue(gridShape.back()) != static_cast<int64_t>(spatial) ||
       !sameSize(gridShape[0], shape[0]))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} places of {2} coordinates, found {3}",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} points of {2} coordinates, got {3}",
            c.nameOfInput(1), c.text({shape[0]}), spatial, c.text(gridShape));
   std::string mode = c.node.getString("mode", "linear");
   std::string padding = c.node.getString("padding_mode", "zeros");
@@ -166,7 +166,7 @@ static void importGridSample(NodeContext &c) {
       (padding != "zeros" && padding != "border" && padding != "reflection"))
     c.fail(ErrorKind::InvalidModel,
            "expected the mode linear, cubic or nearest and the padding zeros, border or "
-           "reflection, found {0} and {1}",
+           "reflection, got {0} and {1}",
            inQuotes(mode), inQuotes(padding));
   bool alignCorners = c.node.getInt("align_corners", 0) != 0;
   Type type = computedType(c, c.type(0).getElementType());
@@ -197,10 +197,10 @@ static void importAffineGrid(NodeContext &c) {
   SymbolicShape size = c.sizes(1).elements;
   auto spatial = static_cast<int64_t>(size.size()) - 2;
   if (spatial != 2 && spatial != 3)
-    c.fail(ErrorKind::InvalidModel, "{0}: expected 4 or 5 sizes, found {1}", c.nameOfInput(1),
+    c.fail(ErrorKind::InvalidModel, "{0}: expected 4 or 5 sizes, got {1}", c.nameOfInput(1),
            size.size());
   if (constantValue(c.shape(0)[1]) != spatial || constantValue(c.shape(0)[2]) != spatial + 1)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected matrices {1}x{2}, found {3}", c.nameOfInput(0),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected matrices {1}x{2}, got {3}", c.nameOfInput(0),
            spatial, spatial + 1, c.text(c.shape(0)));
   bool alignCorners = c.node.getInt("align_corners", 0) != 0;
   Type type = c.type(0).getElementType(), wide = computedType(c, type);

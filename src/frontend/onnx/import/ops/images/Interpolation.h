@@ -8,7 +8,7 @@ namespace headrace::onnx {
 struct ResizedAxis {
   int64_t axis;
   mlir::AffineExpr from, to;
-  /// Of the result's size to the input's, as given or as far as sizes are known.
+  /// The ratio of the result's size to the input's, if it is given or the sizes are known.
   std::optional<double> scale;
   bool hasSize = false; // it is the quotient of the sizes, without a remainder
   /// The part of the input that is taken (tf_crop_and_resize), in units of its size less 1.

@@ -15,7 +15,7 @@ namespace {
 AffineExpr sizeOf(NodeContext &c, double size) {
   constexpr double kMost = 1e15; // beyond, no tensor has such a size, and numbers are not exact
   if (!(size >= 0 && size < kMost))
-    c.fail(ErrorKind::InvalidModel, "expected a size that a tensor can have, found {0}", size);
+    c.fail(ErrorKind::InvalidModel, "expected a size that a tensor can have, got {0}", size);
   return c.dim(static_cast<int64_t>(size));
 }
 
@@ -24,7 +24,7 @@ AffineExpr sizeOf(NodeContext &c, double size) {
 AffineExpr scaledSize(NodeContext &c, AffineExpr size, double scale) {
   constexpr int64_t kMaxDenominator = 64;
   if (!(scale > 0) || scale > 1e9)
-    c.fail(ErrorKind::InvalidModel, "expected scales above 0, found {0}", scale);
+    c.fail(ErrorKind::InvalidModel, "expected scales above 0, got {0}", scale);
   if (auto known = constantValue(size))
     return sizeOf(c, std::floor(static_cast<float>(*known) * static_cast<float>(scale)));
   for (int64_t denominator = 1; denominator <= kMaxDenominator; ++denominator) {
@@ -74,11 +74,11 @@ SmallVector<ResizedAxis> readAxes(NodeContext &c, std::optional<size_t> scales,
     factors[list.size() - 2] = c.node.getFloat("height_scale", 1);
     factors.back() = c.node.getFloat("width_scale", 1);
   } else {
-    c.fail(ErrorKind::InvalidModel, "expected scales or sizes, found neither");
+    c.fail(ErrorKind::InvalidModel, "expected scales or sizes, got neither");
   }
   size_t count = wanted.empty() ? factors.size() : wanted.size();
   if (count != list.size())
-    c.fail(ErrorKind::InvalidModel, "expected {0} scales or sizes, found {1}", list.size(), count);
+    c.fail(ErrorKind::InvalidModel, "expected {0} scales or sizes, got {1}", list.size(), count);
   SmallVector<ResizedAxis> axes;
   for (auto [i, axis] : llvm::enumerate(list)) {
     ResizedAxis resized{axis, c.shape(0)[axis], {}, std::nullopt};
@@ -93,8 +93,7 @@ SmallVector<ResizedAxis> readAxes(NodeContext &c, std::optional<size_t> scales,
         resized.scale = static_cast<double>(*to) / static_cast<double>(*from);
     }
     if (constantValue(resized.from) == 0 && constantValue(resized.to) != 0)
-      c.fail(ErrorKind::ShapeMismatch, "expected elements to resize, found {0}",
-             c.text(c.shape(0)));
+      c.fail(ErrorKind::ShapeMismatch, "expected elements to resize, got {0}", c.text(c.shape(0)));
     axes.push_back(resized);
   }
   return axes;
@@ -119,7 +118,7 @@ void check(NodeContext &c, const Interpolation &how) {
   constexpr StringRef kNearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   auto one = [&](const char *name, const std::string &found, ArrayRef<StringRef> known) {
     if (!llvm::is_contained(known, found))
-      c.fail(ErrorKind::Unsupported, "attribute '{0}': expected one of {1}, found {2}", name,
+      c.fail(ErrorKind::Unsupported, "attribute '{0}': expected one of {1}, got {2}", name,
              llvm::join(known, ", "), inQuotes(found));
   };
   one("mode", how.mode, kModes);
@@ -160,12 +159,12 @@ void importResize(NodeContext &c) {
   else if (policy != "stretch")
     c.fail(ErrorKind::InvalidModel,
            "attribute 'keep_aspect_ratio_policy': expected stretch, not_larger or not_smaller, "
-           "found {0}",
+           "got {0}",
            inQuotes(policy));
   if (how.crops()) {
     std::vector<double> part = c.numbers(1);
     if (part.size() != 2 * axes.size())
-      c.fail(ErrorKind::InvalidModel, "{0}: expected {1} numbers, found {2}", c.nameOfInput(1),
+      c.fail(ErrorKind::InvalidModel, "{0}: expected {1} numbers, got {2}", c.nameOfInput(1),
              2 * axes.size(), part.size());
     for (auto [i, axis] : llvm::enumerate(axes)) {
       axis.begin = part[i];

@@ -27,7 +27,7 @@ static Value maskAsBias(NodeContext &c, size_t input, AffineExpr batch, AffineEx
     SymbolicShape perBatch{batch, c.dim(1), c.dim(1), c.dim(1)};
     bool hasStarts = sameSize(shape[0], batch * 2) && !sameSize(shape[0], batch);
     if (!hasStarts && !sameSize(shape[0], batch))
-      c.fail(ErrorKind::Unsupported, "{0}: expected lengths of {1} sequences, found {2}",
+      c.fail(ErrorKind::Unsupported, "{0}: expected lengths of {1} sequences, got {2}",
              c.nameOfInput(input), c.text({batch}), c.text(shape));
     SmallVector<Value> inputs{column, c.reshape(part(c, mask, 0, c.dim(0), batch), perBatch)};
     if (hasStarts)
@@ -45,7 +45,7 @@ static Value maskAsBias(NodeContext &c, size_t input, AffineExpr batch, AffineEx
   else if (shape.size() == 3)
     wide = {shape[0], c.dim(1), shape[1], shape[2]};
   else
-    c.fail(ErrorKind::Unsupported, "{0}: expected a mask of rank 1 to 3, found {1}",
+    c.fail(ErrorKind::Unsupported, "{0}: expected a mask of rank 1 to 3, got {1}",
            c.nameOfInput(input), c.text(shape));
   Value isSeen = c.map(c.reshape(mask, wide), [](ScalarMath &m, ValueRange x) {
     return m.compare(Compare::Greater, x[0], m.number(x[0], 0));
@@ -85,9 +85,8 @@ static void importAttention(NodeContext &c) {
     sizes.assign(3, *total / 3);
   auto isPart = [&](int64_t size) { return total && size >= 0 && size <= *total; };
   if (sizes.size() != 3 || !llvm::all_of(sizes, isPart) || sizes[0] + sizes[1] + sizes[2] != *total)
-    c.fail(ErrorKind::ShapeMismatch,
-           "{0}: expected columns for queries, keys and values, found {1}", c.nameOfInput(1),
-           c.text(c.shape(1)));
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected columns for queries, keys and values, got {1}",
+           c.nameOfInput(1), c.text(c.shape(1)));
   int64_t heads = c.node.getInt("num_heads", 0), start = 0;
   SmallVector<Value> three;
   for (int64_t size : sizes) {
@@ -99,7 +98,7 @@ static void importAttention(NodeContext &c) {
     Value past = c.input(4, Accepts::Floats); // [2, batch, heads, length, depth]
     c.checkRank(4, 5);
     if (constantValue(c.shape(4)[0]) != 2)
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected keys and values, found {1}", c.nameOfInput(4),
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected keys and values, got {1}", c.nameOfInput(4),
              c.text(c.shape(4)));
     SymbolicShape one(ArrayRef(c.shape(4)).drop_front());
     auto half = [&](int64_t i) { return c.reshape(part(c, past, 0, c.dim(i), c.dim(1)), one); };
@@ -172,8 +171,7 @@ static void importMultiHeadAttention(NodeContext &c) {
     parts.window.offset = c.sizeAsData(c.shape(pastKey)[2], c.builder.getI64Type());
   }
   if (c.has(8) || c.has(9))
-    c.fail(ErrorKind::Unsupported,
-           "caches with a length or an order of their own are not supported");
+    c.fail(ErrorKind::Unsupported, "caches with a separate length or order are not supported");
   readMasks(c, parts, mask, scores);
   parts.window.isCausal = c.node.getInt("unidirectional", 0) != 0;
   parts.scale = scaleOf(c, parts.query);

@@ -36,7 +36,7 @@ static void importBiasSplitGelu(NodeContext &c) {
   int64_t last = c.rank(0) - 1;
   auto half = c.rank(0) > 0 ? exactQuotient(c.shape(0)[last], c.dim(2)) : std::nullopt;
   if (!half)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected an even last dimension, found {1}",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected an even last dimension, got {1}",
            c.nameOfInput(0), c.text(c.shape(0)));
   c.result(c.map({part(c, x, last, c.dim(0), *half), part(c, x, last, *half, *half)},
                  [](ScalarMath &m, ValueRange v) {

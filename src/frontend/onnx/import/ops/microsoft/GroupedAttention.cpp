@@ -104,16 +104,16 @@ static Value appended(NodeContext &c, Value past, Value fresh, Value pastCount) 
   return result;
 }
 
-/// A cache is as what is new, but for the length.
+/// Checks that a KV cache has the type and shape of the new keys or values, except for the length.
 static void checkCache(NodeContext &c, size_t input, Value fresh) {
   c.checkRank(input, 4);
   SymbolicShape shape = c.shape(input), expected = withDim(shapeOf(fresh), 2, shape[2]);
   for (auto [size, other] : llvm::zip(shape, expected))
     if (!sameSize(size, other))
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(input),
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(input),
              c.text(expected), c.text(shape));
   if (c.type(input).getElementType() != elementTypeOf(fresh))
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(input),
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(input),
            typeText(elementTypeOf(fresh)), typeText(c.type(input).getElementType()));
 }
 
@@ -122,7 +122,7 @@ static void checkCache(NodeContext &c, size_t input, Value fresh) {
 static void readHeads(NodeContext &c, AttentionParts &parts) {
   int64_t heads = c.node.getInt("num_heads", 0), shared = c.node.getInt("kv_num_heads", 0);
   if (heads < 1 || shared < 1 || heads > kMaxHeads || shared > kMaxHeads)
-    c.fail(ErrorKind::InvalidModel, "expected positive numbers of heads, found {0} and {1}", heads,
+    c.fail(ErrorKind::InvalidModel, "expected positive numbers of heads, got {0} and {1}", heads,
            shared);
   c.checkRank(query, 3);
   if (c.has(key)) {
@@ -156,7 +156,7 @@ static void importGroupQueryAttention(NodeContext &c) {
     checkCache(c, pastKey, parts.key);
     checkCache(c, pastValue, parts.value);
     if (!sameSize(c.shape(pastKey)[2], c.shape(pastValue)[2]))
-      c.fail(ErrorKind::ShapeMismatch, "expected caches of one length, found {0} and {1}",
+      c.fail(ErrorKind::ShapeMismatch, "expected caches of one length, got {0} and {1}",
              c.text(c.shape(pastKey)), c.text(c.shape(pastValue)));
   }
   AffineExpr total = hasPast ? length + c.shape(pastKey)[2] : length;

@@ -26,7 +26,7 @@ static void resultMore(NodeContext &c, const NormalizedSum &found, Type type) {
 static Value sumOf(NodeContext &c, size_t bias, Type inner) {
   if (c.rank(0) < 1 || c.rank(1) > c.rank(0))
     c.fail(ErrorKind::ShapeMismatch,
-           "expected a tensor and a residual of at most its rank, found {0} and {1}",
+           "expected a tensor and a residual of at most its rank, got {0} and {1}",
            c.text(c.shape(0)), c.text(c.shape(1)));
   Value sum = add(c, c.cast(c.input(0, Accepts::Floats), inner),
                   c.cast(c.input(1, Accepts::Floats), inner));

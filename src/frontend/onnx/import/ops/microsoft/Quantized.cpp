@@ -13,7 +13,7 @@ namespace headrace::onnx {
 /// A scale or zero point, which is one number.
 static Value oneNumber(NodeContext &c, size_t i) {
   if (constantValue(c.product(c.shape(i))) != 1)
-    c.fail(ErrorKind::Unsupported, "{0}: expected one number, found {1}", c.nameOfInput(i),
+    c.fail(ErrorKind::Unsupported, "{0}: expected one number, got {1}", c.nameOfInput(i),
            c.text(c.shape(i)));
   return c.reshape(c.input(i), {});
 }
@@ -34,8 +34,7 @@ static Value dequantized(NodeContext &c, size_t i) {
   });
 }
 
-/// As numbers of the type of input 0, or of `like`; scale and zero point are inputs `i` and `i`
-/// + 1.
+/// Quantizes `x` to the type of input `like`, with inputs `i` and `i + 1` as scale and zero point.
 static Value quantizedAs(NodeContext &c, Value x, size_t i, size_t like) {
   Type type = c.type(like).getElementType();
   SmallVector<Value> inputs{x, oneNumber(c, i)};
@@ -77,7 +76,7 @@ static Value softmax(NodeContext &c, Value x) {
 
 static Value globalAverage(NodeContext &c, Value x) {
   if (c.rank(0) < 3)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 3 or more, found {1}", c.nameOfInput(0),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 3 or more, got {1}", c.nameOfInput(0),
            c.text(c.shape(0)));
   int64_t first = c.node.getInt("channels_last", 0) != 0 ? 1 : 2;
   return c.reduce(hr::ReduceKind::Mean, x,
@@ -103,7 +102,7 @@ static void importConcat(NodeContext &c) {
   for (size_t i = 2; i + 1 < c.inputCount(); i += 3)
     parts.push_back(dequantized(c, i));
   if (parts.empty())
-    c.fail(ErrorKind::InvalidModel, "expected tensors to join, found none");
+    c.fail(ErrorKind::InvalidModel, "expected tensors to concatenate, got none");
   c.result(quantizedAs(c, concat(c, parts, c.axis(c.node.getInt("axis", 1), c.rank(2))), 0, 2));
 }
 

@@ -37,11 +37,10 @@ static void importMatMulNBits(NodeContext &c) {
   constexpr int64_t kMost = int64_t(1) << 31; // keeps products of these numbers from overflowing
   auto isSize = [](int64_t size) { return size >= 1 && size < kMost; };
   if (!isSize(depth) || !isSize(columns) || !isSize(block) || (bits != 2 && bits != 4 && bits != 8))
-    c.fail(
-        ErrorKind::InvalidModel,
-        "expected K, N and block_size from 1 to 2^31 and 2, 4 or 8 bits, found {0}, {1}, {2} and "
-        "{3}",
-        depth, columns, block, bits);
+    c.fail(ErrorKind::InvalidModel,
+           "expected K, N and block_size from 1 to 2^31 and 2, 4 or 8 bits, got {0}, {1}, {2} and "
+           "{3}",
+           depth, columns, block, bits);
   if (c.has(order) || c.node.getInt("weight_prepacked", 0) != 0)
     c.fail(ErrorKind::Unsupported, "an order of rows and packed weights are not supported");
   int64_t blocks = llvm::divideCeil(depth, block), bytes = llvm::divideCeil(block * bits, 8);

@@ -30,7 +30,7 @@ static void importNormalizer(NodeContext &c) {
   std::string norm = oneOf(c, "norm", "MAX", {"MAX", "L1", "L2"});
   Value input = c.cast(c.input(0, Accepts::Numbers), c.builder.getF32Type());
   if (c.rank(0) < 1)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rows of features, found a scalar",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rows of features, got a scalar",
            c.nameOfInput(0));
   Value parts = input;
   if (norm != "MAX")
@@ -92,7 +92,7 @@ static void importOneHotEncoder(NodeContext &c) {
   Value input = c.input(0, Accepts::Numbers);
   std::vector<int64_t> categories = c.node.getInts("cats_int64s");
   if (categories.empty())
-    c.fail(ErrorKind::InvalidModel, "expected categories in 'cats_int64s' for numbers, found none");
+    c.fail(ErrorKind::InvalidModel, "expected categories in 'cats_int64s' for numbers, got none");
   Value names = integerConstant(c, categories);
   SymbolicShape domain = c.shape(0);
   auto rank = static_cast<unsigned>(domain.size());
@@ -138,7 +138,7 @@ static void importArrayFeatureExtractor(NodeContext &c) {
   Value input = c.input(0);
   SymbolicShape shape = c.shape(0);
   if (shape.empty())
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected an axis, found a scalar", c.nameOfInput(0));
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected an axis, got a scalar", c.nameOfInput(0));
   if (shape.size() == 1) {
     shape = {c.dim(1), shape[0]};
     input = c.reshape(input, shape);

@@ -13,7 +13,7 @@ namespace headrace::onnx {
 static int64_t checkedInside(NodeContext &c, const std::string &attribute, int64_t number,
                              int64_t count) {
   if (number < 0 || number >= count)
-    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected numbers from 0 to {1}, found {2}",
+    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected numbers from 0 to {1}, got {2}",
            attribute, count - 1, number);
   return number;
 }
@@ -43,11 +43,11 @@ public:
     trees = c.node.getInts("nodes_treeids");
     size_t count = trees.size();
     if (count == 0)
-      c.fail(ErrorKind::InvalidModel, "attribute 'nodes_treeids': expected nodes, found none");
+      c.fail(ErrorKind::InvalidModel, "attribute 'nodes_treeids': expected nodes, got none");
     numbers = perNode(c, "nodes_nodeids", c.node.getInts("nodes_nodeids"), count);
     for (size_t i = 0; i < count; ++i)
       if (!places.emplace(Key(trees[i], numbers[i]), i).second)
-        c.fail(ErrorKind::InvalidModel, "expected one node {1} in tree {0}, found two", trees[i],
+        c.fail(ErrorKind::InvalidModel, "expected one node {1} in tree {0}, got two", trees[i],
                numbers[i]);
   }
 
@@ -79,7 +79,7 @@ private:
       if (!isLeaf && !comparisonOf(mode))
         c.fail(ErrorKind::InvalidModel,
                "attribute 'nodes_modes': expected BRANCH_LEQ, BRANCH_LT, BRANCH_GTE, BRANCH_GT, "
-               "BRANCH_EQ, BRANCH_NEQ or LEAF, found {0}",
+               "BRANCH_EQ, BRANCH_NEQ or LEAF, got {0}",
                inQuotes(mode));
       order.push_back({isLeaf, isLeaf ? leafCount++ : count++});
     }
@@ -88,7 +88,7 @@ private:
   TreePlace child(const char *attribute, int64_t tree, int64_t node) {
     auto found = places.find(Key(tree, node));
     if (found == places.end())
-      c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected a node of tree {1}, found {2}",
+      c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected a node of tree {1}, got {2}",
              attribute, tree, node);
     isChild[found->second] = true;
     return order[found->second];
@@ -133,11 +133,11 @@ private:
     for (auto [tree, found] : hasRoot)
       if (!found)
         c.fail(ErrorKind::InvalidModel,
-               "expected trees, found the nodes of tree {0} in a cycle, without a root", tree);
+               "expected trees, got the nodes of tree {0} in a cycle, without a root", tree);
     return result;
   }
 
-  /// Weights of nodes that are no leaves are never reached.
+  /// Weights of inner nodes are never reached.
   std::vector<LeafWeight> weights() {
     auto name = [&](const char *suffix) { return prefix + suffix; };
     std::vector<int64_t> ids = c.node.getInts(name("_ids"));
@@ -149,7 +149,7 @@ private:
     for (size_t i = 0; i < count; ++i) {
       auto found = places.find(Key(inTrees[i], ofNodes[i]));
       if (found == places.end())
-        c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected a node of tree {1}, found {2}",
+        c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected a node of tree {1}, got {2}",
                name("_nodeids"), inTrees[i], ofNodes[i]);
       if (order[found->second].isLeaf)
         result.push_back({order[found->second].number, ids[i], numbers[i]});
@@ -182,7 +182,7 @@ static std::vector<double> tensorAttribute(NodeContext &c, const char *name) {
   if (!found)
     return {};
   if (found->kind != Attribute::Tensor || found->stringTensor)
-    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected a tensor of numbers", name);
+    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected a numeric tensor", name);
   Tensor wide = found->tensor.converted(DType::F64);
   return {wide.as<double>(), wide.as<double>() + wide.elements()};
 }
@@ -200,7 +200,7 @@ static std::vector<std::vector<double>> memberSets(NodeContext &c, size_t count)
   }
   if (sets.size() != count)
     c.fail(ErrorKind::InvalidModel,
-           "attribute 'membership_values': expected {0} sets, each ended by NaN, found {1}", count,
+           "attribute 'membership_values': expected {0} sets, each ended by NaN, got {1}", count,
            sets.size());
   return sets;
 }
@@ -246,7 +246,7 @@ WeightedForest readIndexedForest(NodeContext &c, Type type) {
   for (int64_t root : c.node.getInts("tree_roots"))
     roots.push_back(place("tree_roots", root, /*isLeaf=*/false));
   if (roots.empty())
-    c.fail(ErrorKind::InvalidModel, "attribute 'tree_roots': expected trees, found none");
+    c.fail(ErrorKind::InvalidModel, "attribute 'tree_roots': expected trees, got none");
 
   WeightedForest result{buildForest(c, decisions, leaves, roots, type), {}};
   for (int64_t i = 0; i < leaves; ++i)

@@ -32,11 +32,11 @@ struct WeightedForest {
   std::vector<LeafWeight> weights;
 };
 
-/// Of TreeEnsembleRegressor and TreeEnsembleClassifier, whose weights have another `prefix`. Throws
-/// Error if attributes do not make trees. Thresholds are of `type`.
+/// Reads the attributes of a TreeEnsembleRegressor or TreeEnsembleClassifier, whose weights differ
+/// in their `prefix`. Throws Error if they do not make trees. Thresholds are of `type`.
 WeightedForest readForest(NodeContext &c, const std::string &prefix, mlir::Type type);
 
-/// Of TreeEnsemble.
+/// Reads the attributes of a TreeEnsemble. Throws Error if they do not make trees.
 WeightedForest readIndexedForest(NodeContext &c, mlir::Type type);
 
 } // namespace headrace::onnx

@@ -45,7 +45,7 @@ private:
 
   void checkCount() {
     if (static_cast<int64_t>(nodes.size()) + forest.leaves > kMaxNodes)
-      c.fail(ErrorKind::Unsupported, "expected at most 2^28 nodes of trees, found more");
+      c.fail(ErrorKind::Unsupported, "expected at most 2^28 nodes of trees, got more");
   }
 
   /// The largest number below; nothing is below the least one, and nothing is at most NaN.
@@ -159,7 +159,7 @@ private:
         int32_t below = depths[way.number];
         if (below == kOpen && isFirst)
           c.fail(ErrorKind::InvalidModel,
-                 "expected trees, found nodes in a cycle (at feature {0}, threshold {1})",
+                 "expected trees, got nodes in a cycle (at feature {0}, threshold {1})",
                  nodes[node].feature, nodes[node].threshold);
         if (below < 0) {
           path.push_back(way.number);
@@ -171,7 +171,7 @@ private:
         continue;
       depths[node] = deepest + 1;
       if (deepest >= kDeepest)
-        c.fail(ErrorKind::Unsupported, "expected trees at most {0} deep, found one that is deeper",
+        c.fail(ErrorKind::Unsupported, "expected trees at most {0} deep, got one that is deeper",
                kDeepest);
       path.pop_back();
     }

@@ -15,7 +15,7 @@ static Value linearScores(NodeContext &c, Value rows, int64_t targets) {
   auto count = static_cast<int64_t>(coefficients.size());
   if (targets < 1 || count == 0 || count % targets != 0)
     c.fail(ErrorKind::InvalidModel,
-           "attribute 'coefficients': expected a multiple of {0} elements, found {1}", targets,
+           "attribute 'coefficients': expected a multiple of {0} elements, got {1}", targets,
            count);
   rows = withFeatures(c, rows, count / targets);
   Type type = elementTypeOf(rows);

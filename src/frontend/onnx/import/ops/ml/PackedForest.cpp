@@ -72,7 +72,7 @@ private:
   int64_t newPlace() {
     if (static_cast<int64_t>(places.size()) >= kMaxPlaces)
       c.fail(ErrorKind::Unsupported,
-             "expected trees with at most 2^28 nodes between them, found more");
+             "expected trees with at most 2^28 nodes between them, got more");
     places.emplace_back();
     result.leaves.push_back(0);
     return static_cast<int64_t>(places.size()) - 1 - base;

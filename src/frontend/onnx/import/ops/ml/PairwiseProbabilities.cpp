@@ -130,7 +130,7 @@ private:
 Value classProbabilities(NodeContext &c, Value pairs, int64_t classes) {
   constexpr int64_t kRounds = 100, kMaxClasses = 64;
   if (classes > kMaxClasses)
-    c.fail(ErrorKind::Unsupported, "expected at most {0} classes with probabilities, found {1}",
+    c.fail(ErrorKind::Unsupported, "expected at most {0} classes with probabilities, got {1}",
            kMaxClasses, classes);
   AffineExpr rows = shapeOf(pairs)[0], one = c.dim(1), zero = c.dim(0);
   Coupling coupling(c, rows, classes);

@@ -5,9 +5,9 @@
 
 namespace headrace::onnx {
 
-/// Of `pairs` ([rows, pairs], the probability of the first of two classes against the second, in
-/// the order 0-1, 0-2, ... 1-2, ...) those of each class: the second method of Wu, Lin and Weng
-/// (2004), stopped where libsvm stops it.
+/// The probability of each class from `pairs` ([rows, pairs], the probability of the first of two
+/// classes against the second, in the order 0-1, 0-2, ... 1-2, ...), by the second method of Wu,
+/// Lin and Weng (2004), with libsvm's stopping criterion.
 mlir::Value classProbabilities(NodeContext &c, mlir::Value pairs, int64_t classes);
 
 } // namespace headrace::onnx

@@ -13,7 +13,7 @@ Value featureRows(NodeContext &c, Type type) {
   Value input = c.input(0, Accepts::Numbers);
   SymbolicShape shape = c.shape(0);
   if (shape.empty() || shape.size() > 2)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rows of features, found {1}", c.nameOfInput(0),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rows of features, got {1}", c.nameOfInput(0),
            c.text(shape));
   if (shape.size() == 1)
     input = c.reshape(input, {c.dim(1), shape[0]});
@@ -23,8 +23,8 @@ Value featureRows(NodeContext &c, Type type) {
 Value withFeatures(NodeContext &c, Value tensor, int64_t count, size_t i) {
   SymbolicShape shape = shapeOf(tensor);
   if (shape.empty() || constantValue(shape.back()).value_or(count) != count)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} features, found {2}", c.nameOfInput(i),
-           count, c.text(shape));
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} features, got {2}", c.nameOfInput(i), count,
+           c.text(shape));
   if (constantValue(shape.back()))
     return tensor;
   AffineExpr free = shape.back();
@@ -69,7 +69,7 @@ std::vector<double> floatsAttribute(NodeContext &c, const std::string &name) {
 
 void checkLength(NodeContext &c, const std::string &attribute, size_t found, size_t expected) {
   if (found != expected)
-    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} elements, found {2}", attribute,
+    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} elements, got {2}", attribute,
            expected, found);
 }
 
@@ -145,7 +145,7 @@ Value scorePair(NodeContext &c, Value scores, FirstClass first, PostTransform tr
 std::vector<int64_t> classLabels(NodeContext &c, const char *attribute) {
   std::vector<int64_t> labels = c.node.getInts(attribute);
   if (labels.empty())
-    c.fail(ErrorKind::InvalidModel, "expected labels in '{0}' or 'classlabels_strings', found none",
+    c.fail(ErrorKind::InvalidModel, "expected labels in '{0}' or 'classlabels_strings', got none",
            attribute);
   return labels;
 }

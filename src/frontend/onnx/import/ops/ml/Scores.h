@@ -42,7 +42,7 @@ std::vector<int64_t> classLabels(NodeContext &c, const char *attribute);
 
 /// The label of the first largest score of each row.
 mlir::Value labelOfLargest(NodeContext &c, mlir::Value scores, const std::vector<int64_t> &labels);
-/// Of two labels the second where the score is above the threshold.
+/// The second of two labels if the score is above the threshold, else the first.
 mlir::Value labelAbove(NodeContext &c, mlir::Value scores, double threshold,
                        const std::vector<int64_t> &labels);
 

@@ -57,7 +57,7 @@ static Value vectorsOf(NodeContext &c, const char *attribute, int64_t count, Val
   std::vector<double> numbers = floatsAttribute(c, attribute);
   auto total = static_cast<int64_t>(numbers.size());
   if (total == 0 || total % count != 0)
-    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} vectors, found {2} numbers",
+    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} vectors, got {2} numbers",
            attribute, count, total);
   rows = withFeatures(c, rows, total / count);
   return floatConstant(c, numbers, {count, total / count}, elementTypeOf(rows));
@@ -67,7 +67,7 @@ static Value vectorsOf(NodeContext &c, const char *attribute, int64_t count, Val
 static double offset(NodeContext &c) {
   std::vector<double> rho = floatsAttribute(c, "rho");
   if (rho.empty())
-    c.fail(ErrorKind::InvalidModel, "attribute 'rho': expected a number, found none");
+    c.fail(ErrorKind::InvalidModel, "attribute 'rho': expected a number, got none");
   return rho[0];
 }
 
@@ -114,12 +114,12 @@ public:
       constexpr int64_t kMost = int64_t(1) << 31;
       if (size < 0 || size > kMost || vectors > kMost)
         c.fail(ErrorKind::InvalidModel,
-               "attribute 'vectors_per_class': expected sizes from 0 to 2^31, found {0}", size);
+               "attribute 'vectors_per_class': expected sizes from 0 to 2^31, got {0}", size);
       starts.push_back(vectors);
       vectors += size;
     }
     if (vectors == 0 || pairs == 0)
-      c.fail(ErrorKind::InvalidModel, "expected vectors of two classes or more, found {0} of {1}",
+      c.fail(ErrorKind::InvalidModel, "expected vectors of two classes or more, got {0} of {1}",
              vectors, classes);
   }
 
@@ -184,7 +184,7 @@ private:
     std::vector<double> given = floatsAttribute(c, "coefficients");
     checkLength(c, "coefficients", given.size(), (classes - 1) * vectors);
     if (pairs > kMost / vectors)
-      c.fail(ErrorKind::Unsupported, "expected at most 2^28 coefficients of pairs, found {0} x {1}",
+      c.fail(ErrorKind::Unsupported, "expected at most 2^28 coefficients of pairs, got {0} x {1}",
              pairs, vectors);
     std::vector<double> weights(pairs * vectors, 0);
     int64_t pair = 0;
@@ -219,7 +219,7 @@ static void importSVMClassifier(NodeContext &c) {
   constexpr size_t kMaxClasses = 4096;
   checkLength(c, "vectors_per_class", sizes.size(), labels.size());
   if (labels.size() > kMaxClasses)
-    c.fail(ErrorKind::Unsupported, "expected at most {0} classes, found {1}", kMaxClasses,
+    c.fail(ErrorKind::Unsupported, "expected at most {0} classes, got {1}", kMaxClasses,
            labels.size());
   PairwiseClassifier machine(c, sizes);
   Value scores = machine.scores(rows);

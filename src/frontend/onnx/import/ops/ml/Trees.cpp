@@ -25,7 +25,7 @@ public:
     constexpr int64_t kMaxWeights = int64_t(1) << 27;
     if (targets < 1 || targets > kMaxWeights / std::max<int64_t>(forest.leaves, 1))
       c.fail(ErrorKind::InvalidModel,
-             "expected 1 target or more, and at most 2^27 weights of leaves, found {0} targets and "
+             "expected 1 target or more, and at most 2^27 weights of leaves, got {0} targets and "
              "{1} leaves",
              targets, forest.leaves);
     fillWeights(source.weights);
@@ -46,7 +46,7 @@ private:
     weights.assign(std::max<int64_t>(forest.leaves, 1) * targets, unset);
     for (const LeafWeight &each : given) {
       if (each.target < 0 || each.target >= targets)
-        c.fail(ErrorKind::InvalidModel, "expected targets from 0 to {0}, found {1}", targets - 1,
+        c.fail(ErrorKind::InvalidModel, "expected targets from 0 to {0}, got {1}", targets - 1,
                each.target);
       double &sum = weights[each.leaf * targets + each.target];
       if (isSum)
@@ -60,7 +60,7 @@ private:
     int64_t needed = forest.largestFeature + 1;
     auto known = constantValue(features);
     if (known && *known < needed)
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} features or more, found {2}",
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} features or more, got {2}",
              c.nameOfInput(0), needed, *known);
     if (!known)
       c.requireNonNegative(features - needed, "features less those that trees ask for");
@@ -181,7 +181,7 @@ static void importTreeEnsemble(NodeContext &c) {
   auto choice = [&](const char *attribute, int64_t otherwise, int64_t count) {
     int64_t number = c.node.getInt(attribute, otherwise);
     if (number < 0 || number >= count)
-      c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected 0 to {1}, found {2}", attribute,
+      c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected 0 to {1}, got {2}", attribute,
              count - 1, number);
     return number;
   };

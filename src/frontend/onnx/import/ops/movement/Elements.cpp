@@ -12,7 +12,7 @@ namespace headrace::onnx {
 static Value indicesOf(NodeContext &c, size_t i) {
   Type type = c.type(i).getElementType();
   if (!type.isSignlessInteger(32) && !type.isSignlessInteger(64))
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected i32 or i64, found {1}", c.nameOfInput(i),
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected i32 or i64, got {1}", c.nameOfInput(i),
            typeText(type));
   return c.cast(c.input(i), c.builder.getI64Type());
 }
@@ -38,7 +38,7 @@ static int64_t checkAlongAxis(NodeContext &c, size_t indices) {
     if (i != axis) {
       AffineExpr room = c.shape(0)[i] - c.shape(indices)[i];
       if (constantValue(normalized(room)).value_or(0) < 0)
-        c.fail(ErrorKind::ShapeMismatch, "{0}: expected at most {1} along axis {2}, found {3}",
+        c.fail(ErrorKind::ShapeMismatch, "{0}: expected at most {1} along axis {2}, got {3}",
                c.nameOfInput(indices), c.text({c.shape(0)[i]}), i, c.text(c.shape(indices)));
     }
   return axis;
@@ -58,10 +58,9 @@ static SmallVector<Value> components(NodeContext &c, int64_t first) {
   SymbolicShape shape = c.shape(1), data = c.shape(0);
   auto depth = shape.empty() ? std::nullopt : constantValue(shape.back());
   if (!depth || *depth < 1 || first + *depth > c.rank(0))
-    c.fail(
-        ErrorKind::ShapeMismatch,
-        "{0}: expected a last dimension from 1 to {1}, the data's rank less batch_dims, found {2}",
-        c.nameOfInput(1), c.rank(0) - first, c.text(shape));
+    c.fail(ErrorKind::ShapeMismatch,
+           "{0}: expected a last dimension from 1 to {1}, the data's rank less batch_dims, got {2}",
+           c.nameOfInput(1), c.rank(0) - first, c.text(shape));
   SmallVector<Value> parts;
   SymbolicShape part = shape, kept(ArrayRef(shape).drop_back());
   part.back() = c.dim(1);
@@ -79,14 +78,14 @@ static void importGatherND(NodeContext &c) {
   Value data = c.input(0);
   int64_t batch = c.node.getInt("batch_dims", 0);
   if (batch < 0 || batch >= std::min(c.rank(0), c.rank(1)))
-    c.fail(ErrorKind::InvalidModel, "attribute 'batch_dims': expected 0 to {0}, found {1}",
+    c.fail(ErrorKind::InvalidModel, "attribute 'batch_dims': expected 0 to {0}, got {1}",
            std::min(c.rank(0), c.rank(1)) - 1, batch);
   SmallVector<Value> parts = components(c, batch);
   SymbolicShape from = c.shape(0), domain(ArrayRef<AffineExpr>(c.shape(1)).drop_back());
   auto points = static_cast<unsigned>(domain.size());
   for (int64_t i = 0; i < batch; ++i)
     if (!sameSize(from[i], domain[i]))
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} along batch dimension {2}, found {3}",
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} along batch dimension {2}, got {3}",
              c.nameOfInput(1), c.text({from[i]}), i, c.text(c.shape(1)));
   domain.append(from.begin() + batch + parts.size(), from.end());
   Compute compute{domain, 0, {}, {}, {data}};
@@ -120,10 +119,10 @@ static hr::ReduceKindAttr reductionOf(NodeContext &c) {
                   .Default(std::nullopt);
   if (!kind)
     c.fail(ErrorKind::InvalidModel,
-           "attribute 'reduction': expected none, add, mul, max or min, found {0}", inQuotes(text));
+           "attribute 'reduction': expected none, add, mul, max or min, got {0}", inQuotes(text));
   Type type = c.type(0).getElementType();
   if (type.isInteger(1) || isSmallFloat(type) || isSmallInteger(type))
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected numbers to combine, found {1}", c.nameOfInput(0),
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected numbers to reduce, got {1}", c.nameOfInput(0),
            typeText(type));
   return hr::ReduceKindAttr::get(c.context, *kind);
 }
@@ -136,8 +135,8 @@ static void scatterRows(NodeContext &c, Value places, AffineExpr inner) {
   AffineExpr one = c.dim(1), count = c.product(shapeOf(places));
   auto rows = exactQuotient(c.product(c.shape(0)), inner);
   if (!rows)
-    c.fail(ErrorKind::Unsupported, "{0}: expected rows of {1} elements, found {2}",
-           c.nameOfInput(0), c.text({inner}), c.text(c.shape(0)));
+    c.fail(ErrorKind::Unsupported, "{0}: expected rows of {1} elements, got {2}", c.nameOfInput(0),
+           c.text({inner}), c.text(c.shape(0)));
   Value target = c.reshape(data, {one, *rows, inner});
   Value result = c.create<hr::ScatterOp>(target.getType(), c.reshape(updates, {one, count, inner}),
                                          c.reshape(places, {count}), target, kind);
@@ -151,7 +150,7 @@ static void importScatterElements(NodeContext &c) {
   c.checkRank(2, c.rank(0));
   for (auto [updated, size] : llvm::zip(c.shape(2), shape))
     if (!sameSize(updated, size))
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected the indices' shape {1}, found {2}",
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected the indices' shape {1}, got {2}",
              c.nameOfInput(2), c.text(shape), c.text(c.shape(2)));
   indices = c.checkedIndices(indices, -data[axis], data[axis]);
   Compute compute{shape, 0, {}, {{indices, dimensions(c, 0, shape.size())}}, {}};
@@ -175,7 +174,7 @@ static void importScatterND(NodeContext &c) {
   for (size_t i = 0; fits && i < expected.size(); ++i)
     fits = sameSize(c.shape(2)[i], expected[i]);
   if (!fits)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(2),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(2),
            c.text(expected), c.text(c.shape(2)));
   Compute compute{points, 0, {}, {}, {}};
   for (Value part : parts)
@@ -199,7 +198,7 @@ static void importTensorScatter(NodeContext &c) {
   std::string mode = c.node.getString("mode", "linear");
   if (axis == 0 || (mode != "linear" && mode != "circular"))
     c.fail(ErrorKind::InvalidModel,
-           "expected an axis other than 0 and the mode linear or circular, found {0} and {1}", axis,
+           "expected an axis other than 0 and the mode linear or circular, got {0} and {1}", axis,
            inQuotes(mode));
   SymbolicShape shape = c.shape(0);
   auto rank = static_cast<unsigned>(shape.size());
@@ -236,7 +235,7 @@ static void importOneHot(NodeContext &c) {
   Value values = c.input(2);
   c.checkRank(2, 1);
   if (constantValue(c.shape(2)[0]).value_or(2) != 2)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected two values, off and on, found {1}",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected two values, off and on, got {1}",
            c.nameOfInput(2), c.text(c.shape(2)));
   c.requireNonNegative(c.shape(2)[0] - 2, "values less off and on");
   c.requireNonNegative(c.dim(2) - c.shape(2)[0], "off and on less the values");
@@ -261,7 +260,7 @@ static void importReverseSequence(NodeContext &c) {
   SymbolicShape shape = c.shape(0);
   if (batch == time || !sameSize(c.shape(1)[0], shape[batch]))
     c.fail(ErrorKind::ShapeMismatch,
-           "{0}: expected {1} lengths, of another axis than time, found {2}", c.nameOfInput(1),
+           "{0}: expected {1} lengths, of another axis than time, got {2}", c.nameOfInput(1),
            c.text({shape[batch]}), c.text(c.shape(1)));
   Value lengths = c.checkedIndices(indicesOf(c, 1), c.dim(0), shape[time] + 1);
   Compute compute{shape, 0, {}, {{lengths, {getAffineDimExpr(batch, c.context)}}}, {input}};

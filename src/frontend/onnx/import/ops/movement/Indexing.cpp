@@ -76,7 +76,7 @@ static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, Affine
 static AxisPart slicedAxis(NodeContext &c, AffineExpr dim, AffineExpr start, AffineExpr end,
                            int64_t step) {
   if (step == 0 || isFar(step))
-    c.fail(ErrorKind::InvalidModel, "expected a step other than 0 below 2^31, found {0}", step);
+    c.fail(ErrorKind::InvalidModel, "expected a step other than 0 below 2^31, got {0}", step);
   AffineExpr zero = c.dim(0);
   AffineExpr low = step > 0 ? zero : c.dim(-1), high = step > 0 ? dim : dim - 1;
   AxisPart part;
@@ -118,7 +118,7 @@ static void importSlice(NodeContext &c) {
   if (starts.size() != axes.size() || ends.size() != axes.size() || steps.size() != axes.size() ||
       axes.size() > shape.size())
     c.fail(ErrorKind::InvalidModel,
-           "expected as many starts, ends, axes and steps, found {0}, {1}, {2} and {3}",
+           "expected as many starts, ends, axes and steps, got {0}, {1}, {2} and {3}",
            starts.size(), ends.size(), axes.size(), steps.size());
   SmallVector<AxisPart> parts = wholeTensor(c, shape);
   for (auto [axis, start, end, step] : llvm::zip(axes, starts, ends, steps))
@@ -146,7 +146,7 @@ static SymbolicShape splitSizes(NodeContext &c, AffineExpr dim) {
   }
   int64_t count = c.node.outputs.size(), stated = c.node.getInt("num_outputs", count);
   if (stated != count || count == 0)
-    c.fail(ErrorKind::InvalidModel, "expected {0} outputs, found {1}", stated, count);
+    c.fail(ErrorKind::InvalidModel, "expected {0} outputs, got {1}", stated, count);
   if (auto equal = exactQuotient(dim, c.dim(count)))
     return SymbolicShape(count, *equal);
   auto size = constantValue(dim);
@@ -198,8 +198,8 @@ static TypedAttr padValue(NodeContext &c) {
   }
   if (isa<IntegerType>(type)) {
     if (!(std::abs(value) <= kFar))
-      c.fail(ErrorKind::InvalidModel,
-             "attribute 'value': expected an integer below 2^31, found {0}", value);
+      c.fail(ErrorKind::InvalidModel, "attribute 'value': expected an integer below 2^31, got {0}",
+             value);
     return c.builder.getIntegerAttr(type, static_cast<int64_t>(value));
   }
   return c.builder.getFloatAttr(type, value);
@@ -211,7 +211,7 @@ static void importPad(NodeContext &c) {
   constexpr StringRef kModes[] = {"constant", "reflect", "edge", "wrap"};
   if (!llvm::is_contained(kModes, mode))
     c.fail(ErrorKind::InvalidModel,
-           "attribute 'mode': expected constant, reflect, edge or wrap, found {0}", inQuotes(mode));
+           "attribute 'mode': expected constant, reflect, edge or wrap, got {0}", inQuotes(mode));
   SymbolicShape shape = c.shape(0);
   int64_t rank = shape.size();
   const char *attribute = c.opset < 2 ? "paddings" : "pads";
@@ -219,14 +219,14 @@ static void importPad(NodeContext &c) {
   SmallVector<int64_t> axes =
       c.has(3) ? c.axes(c.integers(3), rank) : llvm::to_vector(llvm::seq<int64_t>(0, rank));
   if (pads.size() != 2 * axes.size())
-    c.fail(ErrorKind::InvalidModel, "expected {0} pads, found {1}", 2 * axes.size(), pads.size());
+    c.fail(ErrorKind::InvalidModel, "expected {0} pads, got {1}", 2 * axes.size(), pads.size());
   // A negative pad cuts off.
   SmallVector<int64_t> low(rank, 0), high(rank, 0);
   SmallVector<AxisPart> parts = wholeTensor(c, shape);
   for (auto [i, axis] : llvm::enumerate(axes)) {
     int64_t before = pads[i], after = pads[axes.size() + i];
     if (isFar(before) || isFar(after))
-      c.fail(ErrorKind::InvalidModel, "expected pads below 2^31, found {0} and {1}", before, after);
+      c.fail(ErrorKind::InvalidModel, "expected pads below 2^31, got {0} and {1}", before, after);
     int64_t cutBefore = std::max<int64_t>(-before, 0), cutAfter = std::max<int64_t>(-after, 0);
     parts[axis] = {c.dim(cutBefore), shape[axis] - (cutBefore + cutAfter)};
     if (cutBefore + cutAfter > 0)
@@ -253,7 +253,7 @@ static void importGather(NodeContext &c) {
   int64_t axis = c.axis(c.node.getInt("axis", 0), shape.size());
   Type indexType = c.type(1).getElementType();
   if (!indexType.isInteger(32) && !indexType.isInteger(64))
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected i32 or i64, found {1}", c.nameOfInput(1),
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected i32 or i64, got {1}", c.nameOfInput(1),
            typeText(indexType));
   const SymbolicValue *known = c.known(1);
   auto numbers = known ? known->constants() : std::nullopt;
@@ -266,7 +266,7 @@ static void importGather(NodeContext &c) {
     AffineExpr dim = shape[axis];
     // Clamping needs an element. Sizes 0 and 1 of a symbol are compiled for themselves and know.
     if (!size && c.isNegative(dim - 1))
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected elements to look up, found a size of {1}",
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected elements to look up, got a size of {1}",
              c.nameOfInput(0), c.text({dim}));
     if (!size && !isa<AffineSymbolExpr>(dim))
       c.tryRequireNonNegative(dim - 1);

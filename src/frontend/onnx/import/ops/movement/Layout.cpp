@@ -24,7 +24,7 @@ static AffineExpr inferredSize(NodeContext &c, ArrayRef<AffineExpr> input,
                                ArrayRef<AffineExpr> others) {
   auto impossible = [&] {
     c.fail(ErrorKind::ShapeMismatch,
-           "the size for -1 cannot be told: {0} elements do not divide into {1}",
+           "the size for -1 is not determined: {0} elements do not divide into {1}",
            c.text({c.product(input)}), c.text(others));
   };
   // Equal sizes cancel first, so that dynamic dimensions need no division.
@@ -69,7 +69,7 @@ static SymbolicShape reshapedShape(NodeContext &c) {
                i, c.text(input));
       size = input[i];
     } else if (number && *number < -1) {
-      c.fail(ErrorKind::InvalidModel, "expected sizes of -1 or more, found {0}", *number);
+      c.fail(ErrorKind::InvalidModel, "expected sizes of -1 or more, got {0}", *number);
     }
     result.push_back(size);
     if (inferred != i)
@@ -99,7 +99,7 @@ static SymbolicShape squeezedShape(NodeContext &c) {
     bool isOne = constantValue(dim) == 1;
     bool named = llvm::is_contained(axes, static_cast<int64_t>(i));
     if (named && !isOne)
-      c.fail(ErrorKind::ShapeMismatch, "axis {0}: expected size 1, found {1}", i, c.text({dim}));
+      c.fail(ErrorKind::ShapeMismatch, "axis {0}: expected size 1, got {1}", i, c.text({dim}));
     if (!list && !constantValue(dim))
       c.requireNonNegative(dim - 2, "a size less the two that keep its axis");
     if (list ? !named : !isOne)
@@ -138,14 +138,14 @@ static int64_t blockSize(NodeContext &c) {
   c.checkRank(0, 4);
   int64_t block = c.node.getInt("blocksize", 0);
   if (block < 1 || block > (1 << 15))
-    c.fail(ErrorKind::InvalidModel, "attribute 'blocksize': expected 1 to 32768, found {0}", block);
+    c.fail(ErrorKind::InvalidModel, "attribute 'blocksize': expected 1 to 32768, got {0}", block);
   return block;
 }
 
 static AffineExpr quotient(NodeContext &c, AffineExpr size, int64_t divisor) {
   auto result = exactQuotient(size, c.dim(divisor));
   if (!result)
-    c.fail(ErrorKind::ShapeMismatch, "expected a size that {0} divides, found {1}", divisor,
+    c.fail(ErrorKind::ShapeMismatch, "expected a size that {0} divides, got {1}", divisor,
            c.text({size}));
   return *result;
 }
@@ -206,7 +206,7 @@ static void importTile(NodeContext &c) {
   Value input = c.input(0);
   SymbolicShape shape = c.shape(0), repeats = repeatsOf(c);
   if (repeats.size() != shape.size())
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} repeats, found {2}", c.nameOfInput(1),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} repeats, got {2}", c.nameOfInput(1),
            shape.size(), repeats.size());
   c.checkedType(repeats, c.type(0).getElementType());
   SymbolicShape split, repeated, result;

@@ -32,7 +32,7 @@ Value padByReading(NodeContext &c, Value input, ArrayRef<int64_t> low, ArrayRef<
     size = size + (low[i] + high[i]);
   bool fills = mode == "constant";
   if (!fills && llvm::any_of(from, [](AffineExpr size) { return constantValue(size) == 0; }))
-    c.fail(ErrorKind::ShapeMismatch, "expected elements to repeat, found {0}", c.text(from));
+    c.fail(ErrorKind::ShapeMismatch, "expected elements to repeat, got {0}", c.text(from));
   Compute compute{domain, 0, {}, {}, {input}};
   if (fills)
     compute.reads.push_back({c.reshape(value, {}), {}});
@@ -63,7 +63,7 @@ static void importCenterCropPad(NodeContext &c) {
   if (given.empty())
     axes = llvm::to_vector(llvm::seq<int64_t>(0, c.rank(0)));
   if (wanted.size() != axes.size())
-    c.fail(ErrorKind::InvalidModel, "{0}: expected {1} sizes, found {2}", c.nameOfInput(1),
+    c.fail(ErrorKind::InvalidModel, "{0}: expected {1} sizes, got {2}", c.nameOfInput(1),
            axes.size(), wanted.size());
   SymbolicShape starts(shape.size(), c.dim(0)), sizes = shape;
   SmallVector<int64_t> low(shape.size(), 0), high(shape.size(), 0);
@@ -75,7 +75,7 @@ static void importCenterCropPad(NodeContext &c) {
       continue;
     }
     if (!more)
-      c.fail(ErrorKind::Unsupported, "expected sizes at a known distance, found {0} and {1}",
+      c.fail(ErrorKind::Unsupported, "expected sizes at a known distance, got {0} and {1}",
              c.text({shape[axis]}), c.text({size}));
     if (*more < 0) {
       starts[axis] = c.dim(-*more / 2);
@@ -98,7 +98,7 @@ static void importTrilu(NodeContext &c) {
   SymbolicShape shape = c.shape(0);
   auto rank = static_cast<unsigned>(shape.size());
   if (rank < 2)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 or more, found {1}", c.nameOfInput(0),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 or more, got {1}", c.nameOfInput(0),
            c.text(shape));
   bool upper = c.node.getInt("upper", 1) != 0;
   Compute compute{shape, 0, {}, {{input, dimensions(c, 0, rank)}}, {}};

@@ -70,7 +70,7 @@ static void importDet(NodeContext &c) {
   Value input = c.input(0, Accepts::Floats);
   SymbolicShape shape = c.shape(0);
   if (shape.size() < 2 || !sameSize(shape.back(), shape[shape.size() - 2]))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected square matrices, found {1}", c.nameOfInput(0),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected square matrices, got {1}", c.nameOfInput(0),
            c.text(shape));
   AffineExpr size = shape.back(), one = c.dim(1);
   SymbolicShape leading(ArrayRef<AffineExpr>(shape).drop_back(2));

@@ -39,7 +39,7 @@ static void importGemm(NodeContext &c) {
     c.checkSameType(0, 2);
     auto joined = broadcastShapes(shapeOf(product), c.shape(2));
     if (!joined || !llvm::equal(*joined, shapeOf(product)))
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected a shape that broadcasts to {1}, found {2}",
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected a shape that broadcasts to {1}, got {2}",
              c.nameOfInput(2), c.text(shapeOf(product)), c.text(c.shape(2)));
   }
   c.result(c.map(inputs, [&](ScalarMath &math, ValueRange x) {
@@ -82,7 +82,7 @@ static std::string writeOutEllipses(NodeContext &c, std::string &text) {
     size_t named = part.size() - (hasDots ? kDots.size() : 0);
     size_t rank = i < c.inputCount() ? static_cast<size_t>(c.rank(i)) : 0;
     if (hasDots && (rank < named || rank - named > free.size()))
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank {1} or more for {2}, found {3}",
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank {1} or more for {2}, got {3}",
              c.nameOfInput(std::min(i, c.inputCount() - 1)), named, inQuotes(part), rank);
     counts.push_back(hasDots ? rank - named : 0);
     longest = std::max(longest, counts.back());
@@ -128,7 +128,7 @@ static void checkLetters(NodeContext &c, StringRef letters, const char *what) {
   for (char letter : letters)
     if (!llvm::isAlpha(letter) || letters.count(letter) != 1)
       c.fail(ErrorKind::Unsupported,
-             "expected letters that differ for each dimension of {0} in the equation, found {1}",
+             "expected letters that differ for each dimension of {0} in the equation, got {1}",
              what, inQuotes(letters));
 }
 
@@ -144,7 +144,7 @@ static Value diagonal(NodeContext &c, Value input, std::string &letters) {
       kept += letter;
       domain.push_back(size);
     } else if (!sameSize(domain[place], size)) {
-      c.fail(ErrorKind::ShapeMismatch, "expected equal sizes for {0} in the equation, found {1}",
+      c.fail(ErrorKind::ShapeMismatch, "expected equal sizes for {0} in the equation, got {1}",
              inQuotes({&letter, 1}), c.text(shape));
     }
     at.push_back(getAffineDimExpr(place, c.context));
@@ -160,10 +160,10 @@ static void importEinsum(NodeContext &c) {
   Equation equation = parseEquation(c);
   size_t count = equation.operands.size();
   if (count != c.inputCount())
-    c.fail(ErrorKind::InvalidModel, "expected {0} inputs for the equation, found {1}", count,
+    c.fail(ErrorKind::InvalidModel, "expected {0} inputs for the equation, got {1}", count,
            c.inputCount());
   if (count > 2)
-    c.fail(ErrorKind::Unsupported, "expected one or two inputs, found {0}", count);
+    c.fail(ErrorKind::Unsupported, "expected one or two inputs, got {0}", count);
   SmallVector<Value> inputs = c.inputsOfOneType(Accepts::Numbers);
   std::string letters;
   for (size_t i = 0; i < count; ++i) {

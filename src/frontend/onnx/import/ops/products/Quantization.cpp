@@ -59,7 +59,7 @@ static Value parameter(NodeContext &c, size_t i) {
   int64_t axis = c.axis(c.node.getInt("axis", 1), c.rank(0));
   int64_t block = c.node.getInt("block_size", 0);
   auto mismatch = [&](const std::string &expected) {
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(i), expected,
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(i), expected,
            c.text(shape));
   };
   if (block == 0) {
@@ -79,7 +79,7 @@ static Value parameter(NodeContext &c, size_t i) {
   return repeated(c, value, axis, block, data[axis]);
 }
 
-/// x / scale + zero point, rounded. Floats of 8 bits and less have no zero point.
+/// x / scale + zero point, rounded. 8-bit and smaller floats have no zero point.
 void importQuantize(NodeContext &c) {
   Value input = c.input(0, Accepts::Numbers);
   c.input(1, Accepts::Numbers);
@@ -89,7 +89,7 @@ void importQuantize(NodeContext &c) {
   if (!type)
     type = c.builder.getIntegerType(8, /*isSigned=*/false);
   if ((stated && stated != type) || !isQuantizedType(type))
-    c.fail(ErrorKind::TypeMismatch, "expected a 16-bit type or less to quantize to, found {0}",
+    c.fail(ErrorKind::TypeMismatch, "expected a 16-bit type or less to quantize to, got {0}",
            typeText(stated ? stated : type));
   SmallVector<Value> inputs{input, parameter(c, 1)};
   if (c.has(2) && !isSmallFloat(type))
@@ -109,15 +109,14 @@ void importDequantize(NodeContext &c) {
   Value input = c.input(0);
   Type type = c.type(0).getElementType();
   if (!isQuantizedType(type) && !type.isSignlessInteger(32))
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected quantized numbers, found {1}", c.nameOfInput(0),
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected quantized numbers, got {1}", c.nameOfInput(0),
            typeText(type));
   c.input(1, Accepts::Floats);
   Type result = typeAttribute(c, "output_dtype");
   if (!result)
     result = c.type(1).getElementType();
   if (!isPlainFloat(result))
-    c.fail(ErrorKind::TypeMismatch, "expected a float to dequantize to, found {0}",
-           typeText(result));
+    c.fail(ErrorKind::TypeMismatch, "expected a float to dequantize to, got {0}", typeText(result));
   SmallVector<Value> inputs{input, parameter(c, 1)};
   if (c.has(2)) {
     c.checkSameType(0, 2);

@@ -14,7 +14,8 @@ struct DynamicallyQuantized {
   mlir::Value numbers, scale, zeroPoint;
 };
 DynamicallyQuantized dynamicallyQuantized(NodeContext &c, mlir::Value x);
-/// Of unsigned bytes for numbers from `least` to `greatest`; the range is made to include 0.
+/// The scale of unsigned bytes for values from `least` to `greatest`; the range is widened to
+/// include 0.
 mlir::Value scaleOfRange(ScalarMath &m, mlir::Value least, mlir::Value greatest);
 mlir::Value zeroPointOfRange(ScalarMath &m, mlir::Value least, mlir::Value scale, mlir::Type byte);
 

@@ -49,7 +49,7 @@ static Factor readFactor(NodeContext &c, size_t data, size_t zero, int64_t axis)
   Factor factor{c.input(data, Accepts::Integers), nullptr};
   Type type = c.type(data).getElementType();
   if (type.getIntOrFloatBitWidth() != 8)
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected 8-bit integers, found {1}", c.nameOfInput(data),
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected 8-bit integers, got {1}", c.nameOfInput(data),
            typeText(type));
   if (!c.has(zero))
     return factor;
@@ -67,7 +67,7 @@ static Factor readFactor(NodeContext &c, size_t data, size_t zero, int64_t axis)
     factor.zeroPoint = c.reshape(factor.zeroPoint, {});
   } else if (shape.size() == 1) {
     if (c.rank(data) <= axis || !sameSize(shape[0], c.shape(data)[axis]))
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected one number or {1}, found {2}",
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected one number or {1}, got {2}",
              c.nameOfInput(zero), c.text({c.shape(data)[axis]}), c.text(shape));
     shape.append(c.rank(data) - axis - 1, c.dim(1));
     factor.zeroPoint = c.reshape(factor.zeroPoint, shape);
@@ -121,7 +121,7 @@ static Value productOf(NodeContext &c, Factor lhs, Factor rhs) {
 
 static void checkIsList(NodeContext &c, size_t i) {
   if (c.rank(i) < 1)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 1 or more, found a scalar",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 1 or more, got a scalar",
            c.nameOfInput(i));
 }
 
@@ -141,8 +141,7 @@ static SymbolicShape inFrontOfMatrices(SymbolicShape shape, AffineExpr size) {
   return shape;
 }
 
-/// The product as the sum, in single precision, of products of so many terms each, and of what is
-/// left over.
+/// The matmul as the sum, in f32, of matmuls of `terms` terms each and of one for the remainder.
 static Value productInParts(NodeContext &c, Factor lhs, Factor rhs) {
   int64_t lhsRank = shapeOf(lhs.tensor).size(), rhsRank = shapeOf(rhs.tensor).size();
   lhs.tensor = asMatrix(c, lhs.tensor, true);
@@ -225,8 +224,8 @@ static Value convolutionOf(NodeContext &c, size_t filterInput, size_t imageZero,
     filter.zeroPoint = nullptr;
   }
   if (image.zeroPoint && !shapeOf(image.zeroPoint).empty())
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected one number, found {1}",
-           c.nameOfInput(imageZero), c.text(c.shape(imageZero)));
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected one number, got {1}", c.nameOfInput(imageZero),
+           c.text(c.shape(imageZero)));
   bool isPadded = llvm::any_of(conv.pads, [](int64_t pad) { return pad != 0; });
   if (image.zeroPoint && isPadded && c.constant(imageZero)) {
     Tensor number = c.constant(imageZero).converted(DType::I64);
@@ -258,7 +257,7 @@ static Value scaleOf(NodeContext &c, size_t i, function_ref<SymbolicShape(Symbol
 }
 
 /// `first * second / result` of constants, rounded at each step as the data would be; nothing if
-/// they are no constants, or several of one but the second.
+/// one of them is not a constant, or the first or the result's has more than one element.
 static std::optional<Tensor> constantMultiplier(NodeContext &c, std::array<size_t, 3> scales) {
   for (size_t i : scales)
     if (!c.constant(i) || (i != scales[1] && c.constant(i).elements() != 1))
@@ -278,7 +277,7 @@ static Value requantized(NodeContext &c, Value sums, std::array<size_t, 3> scale
   auto isOne = [](AffineExpr size) { return constantValue(size) == 1; };
   for (size_t i : {scales[2], zero})
     if (!llvm::all_of(c.shape(i), isOne))
-      c.fail(ErrorKind::Unsupported, "{0}: expected one number, found {1}", c.nameOfInput(i),
+      c.fail(ErrorKind::Unsupported, "{0}: expected one number, got {1}", c.nameOfInput(i),
              c.text(c.shape(i)));
   Value zeroPoint = c.reshape(c.input(zero, Accepts::Integers), {});
   if (isZero(c.constant(zero)))
@@ -322,7 +321,7 @@ void importQLinearConv(NodeContext &c) {
     Value bias = c.input(8, Accepts::Integers);
     if (!c.type(8).getElementType().isSignlessInteger(32) ||
         !sameSize(c.shape(8)[0], c.shape(3)[0]))
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} values of type i32, found {2} of {3}",
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} values of type i32, got {2} of {3}",
              c.nameOfInput(8), c.text({c.shape(3)[0]}), c.text(c.shape(8)),
              typeText(c.type(8).getElementType()));
     sums = c.map({sums, perFeature(c, bias, spatial)},

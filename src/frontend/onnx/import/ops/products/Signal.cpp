@@ -63,7 +63,7 @@ static Value transformed(NodeContext &c, Value given, int64_t axis, const Transf
 static int64_t knownSize(NodeContext &c, AffineExpr size) {
   if (auto known = constantValue(size); known && *known > 0)
     return *known;
-  c.fail(ErrorKind::Unsupported, "expected a known length to transform, found {0}", c.text({size}));
+  c.fail(ErrorKind::Unsupported, "expected a known length to transform, got {0}", c.text({size}));
 }
 
 /// Longer signals are cut, shorter ones end in zeros.
@@ -84,7 +84,7 @@ static int64_t partsOf(NodeContext &c, AffineExpr last) {
   auto parts = constantValue(last);
   if (parts != 1 && parts != 2)
     c.fail(ErrorKind::ShapeMismatch,
-           "{0}: expected a last dimension of 1 (real) or 2 (complex), found {1}", c.nameOfInput(0),
+           "{0}: expected a last dimension of 1 (real) or 2 (complex), got {1}", c.nameOfInput(0),
            c.text(c.shape(0)));
   return *parts;
 }
@@ -94,14 +94,14 @@ static void importDft(NodeContext &c) {
   Value signal = c.input(0, Accepts::Floats);
   int64_t rank = c.rank(0);
   if (rank < 2 || rank > 20)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 to 20, found {1}", c.nameOfInput(0),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 to 20, got {1}", c.nameOfInput(0),
            c.text(c.shape(0)));
   int64_t given = c.opset < 20 ? c.node.getInt("axis", 1) : -2;
   if (c.opset >= 20 && c.has(2))
     given = c.knownInteger(2);
   int64_t axis = c.axis(given, rank);
   if (axis == rank - 1)
-    c.fail(ErrorKind::InvalidModel, "expected an axis before the last, found {0}", given);
+    c.fail(ErrorKind::InvalidModel, "expected an axis before the last, got {0}", given);
   Transform t;
   t.readsComplex = partsOf(c, c.shape(0).back()) == 2;
   t.isInverse = c.node.getInt("inverse", 0) != 0;
@@ -111,7 +111,7 @@ static void importDft(NodeContext &c) {
   if (c.has(1))
     t.length = knownSize(c, c.size(1));
   if (t.length < 1)
-    c.fail(ErrorKind::InvalidModel, "expected a length above 0, found {0}", t.length);
+    c.fail(ErrorKind::InvalidModel, "expected a length above 0, got {0}", t.length);
   t.read = t.written = t.length;
   if (isHalf) {
     (t.isInverse ? t.read : t.written) = t.length / 2 + 1;
@@ -138,7 +138,7 @@ static void importStft(NodeContext &c) {
   t.readsComplex = partsOf(c, c.shape(0)[2]) == 2;
   t.written = c.node.getInt("onesided", 1) != 0 ? t.length / 2 + 1 : t.length;
   if (c.has(2) && !sameSize(c.shape(2)[0], frame))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} weights, found {2}", c.nameOfInput(2),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} weights, got {2}", c.nameOfInput(2),
            t.length, c.text(c.shape(2)));
   c.requireNonNegative(size - t.length, "length of the signal less a frame");
   AffineExpr frames = normalized((size - t.length).floorDiv(step) + 1);
@@ -180,18 +180,17 @@ static void importMelWeightMatrix(NodeContext &c) {
   auto number = [&](size_t i) {
     std::vector<double> found = c.numbers(i);
     if (found.size() != 1 || !std::isfinite(found[0]))
-      c.fail(ErrorKind::InvalidModel, "{0}: expected one number, found {1}", c.nameOfInput(i),
+      c.fail(ErrorKind::InvalidModel, "{0}: expected one number, got {1}", c.nameOfInput(i),
              found.size());
     return found[0];
   };
   double bins = number(0), length = number(1), rate = number(2), low = number(3), high = number(4);
   if (!(bins >= 1 && length >= 1 && rate > 0 && bins * length < kMaxMatrix && low >= 0 &&
         high >= low))
-    c.fail(
-        ErrorKind::InvalidModel,
-        "expected bins, a length, a rate and two ascending frequencies, found {0}, {1}, {2}, {3} "
-        "and {4}",
-        bins, length, rate, low, high);
+    c.fail(ErrorKind::InvalidModel,
+           "expected bins, a length, a rate and two ascending frequencies, got {0}, {1}, {2}, {3} "
+           "and {4}",
+           bins, length, rate, low, high);
   auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   auto columns = static_cast<int64_t>(bins), rows = static_cast<int64_t>(length) / 2 + 1;
   double step = (mel(high) - mel(low)) / (bins + 2);

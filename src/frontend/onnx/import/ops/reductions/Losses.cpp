@@ -33,7 +33,7 @@ static Value pickedClass(NodeContext &c, Value x, Value target) {
 static void checkShapes(NodeContext &c) {
   SymbolicShape x = c.shape(0), expected = x;
   if (x.size() < 2)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 or more, found {1}", c.nameOfInput(0),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 or more, got {1}", c.nameOfInput(0),
            c.text(x));
   expected.erase(expected.begin() + 1);
   SymbolicShape target = c.shape(1);
@@ -41,13 +41,13 @@ static void checkShapes(NodeContext &c) {
   for (size_t i = 0; fits && i < target.size(); ++i)
     fits = sameSize(target[i], expected[i]);
   if (!fits)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(1),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(1),
            c.text(expected), c.text(target));
   if (c.has(2)) {
     c.checkRank(2, 1);
     c.checkSameType(0, 2);
     if (!sameSize(c.shape(2)[0], x[1]))
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected a weight for each of {1} classes, found {2}",
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected a weight for each of {1} classes, got {2}",
              c.nameOfInput(2), c.text({x[1]}), c.text(c.shape(2)));
   }
 }

@@ -74,7 +74,7 @@ static SmallVector<Value> trainedStatistics(NodeContext &c, ArrayRef<Value> oper
 static Value normalizedByPosition(NodeContext &c, ArrayRef<Value> operands, double epsilon) {
   for (size_t i = 1; i <= 4; ++i)
     if (!llvm::equal(c.shape(i), ArrayRef(c.shape(0)).drop_front(), sameSize))
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(i),
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(i),
              c.text(ArrayRef(c.shape(0)).drop_front()), c.text(c.shape(i)));
   Value factor = multiply(c, operands[1], inverseDeviation(c, operands[4], epsilon));
   return add(c, multiply(c, subtract(c, operands[0], operands[3]), factor), operands[2]);
@@ -88,7 +88,7 @@ static void importBatchNorm(NodeContext &c) {
     operands.push_back(c.cast(c.input(i, Accepts::Floats), inner));
   if (isTraining(c)) {
     if (c.rank(0) < 2)
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 or more, found {1}", c.nameOfInput(0),
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 or more, got {1}", c.nameOfInput(0),
              c.text(c.shape(0)));
     SmallVector<Value> found = trainedStatistics(c, operands);
     for (size_t i : {0, 1}) {
@@ -183,7 +183,7 @@ static void importLpNorm(NodeContext &c) {
   Type type = elementTypeOf(input);
   int64_t p = c.node.getInt("p", 2);
   if (p != 1 && p != 2)
-    c.fail(ErrorKind::InvalidModel, "attribute 'p': expected 1 or 2, found {0}", p);
+    c.fail(ErrorKind::InvalidModel, "attribute 'p': expected 1 or 2, got {0}", p);
   Value x = c.cast(input, innerType(type));
   Value terms = c.map(
       x, [&](ScalarMath &m, ValueRange v) { return p == 1 ? m.abs(v[0]) : m.mul(v[0], v[0]); });
@@ -227,14 +227,14 @@ static void normalizeGroups(NodeContext &c, AffineExpr groups, AffineExpr rest,
 static void checkParameter(NodeContext &c, size_t i, AffineExpr expected) {
   c.checkRank(i, 1);
   if (!sameSize(c.shape(i)[0], expected))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} values, found {2}", c.nameOfInput(i),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} values, got {2}", c.nameOfInput(i),
            c.text({expected}), c.text(c.shape(i)));
 }
 
 static void checkImage(NodeContext &c) {
   c.input(0, Accepts::Floats);
   if (c.rank(0) < 3)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 3 or more, found {1}", c.nameOfInput(0),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 3 or more, got {1}", c.nameOfInput(0),
            c.text(c.shape(0)));
 }
 
@@ -255,7 +255,7 @@ static void importGroupNorm(NodeContext &c) {
   int64_t groups = c.node.getInt("num_groups", 0);
   auto channels = constantValue(shape[1]);
   if (!channels || groups < 1 || *channels % groups != 0)
-    c.fail(ErrorKind::InvalidModel, "expected groups that divide the {0} channels, found {1}",
+    c.fail(ErrorKind::InvalidModel, "expected groups that divide the {0} channels, got {1}",
            c.text({shape[1]}), groups);
   bool perChannel = c.opset >= 21;
   AffineExpr parameters = c.dim(perChannel ? *channels : groups);

@@ -31,7 +31,7 @@ static void importReduce(NodeContext &c) {
   c.result(reduce(c, kind, c.input(0, accepts)));
 }
 
-/// Of booleans: whether any is true, or all are.
+/// For booleans, the maximum is "any" and the minimum is "all".
 template <hr::ReduceKind kind> static void importExtremum(NodeContext &c) {
   bool isBool = c.type(0).getElementType().isInteger(1);
   c.result(reduce(c, kind, c.input(0, isBool ? Accepts::Booleans : Accepts::Numbers)));

@@ -32,7 +32,7 @@ template <hr::ReduceKind kind> static void importArg(NodeContext &c) {
   Value input = c.input(0, Accepts::Numbers);
   int64_t axis = c.axis(c.node.getInt("axis", 0), c.rank(0));
   if (constantValue(c.shape(0)[axis]) == 0)
-    c.fail(ErrorKind::ShapeMismatch, "expected elements along axis {0}, found {1}", axis,
+    c.fail(ErrorKind::ShapeMismatch, "expected elements along axis {0}, got {1}", axis,
            c.text(c.shape(0)));
   bool takesLast = c.node.getInt("select_last_index", 0) != 0;
   Value place = extremumPosition(c, input, axis, kind, takesLast);

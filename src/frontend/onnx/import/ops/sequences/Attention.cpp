@@ -72,7 +72,7 @@ static void importAttention(NodeContext &c) {
   Value allValues = withPast(c, newValue, pastValue);
   parts.value = c.cast(allValues, elementTypeOf(parts.query));
   if (headsOf(c, parts.key) != headsOf(c, parts.value))
-    c.fail(ErrorKind::ShapeMismatch, "expected as many heads of values as of keys, found {0}, {1}",
+    c.fail(ErrorKind::ShapeMismatch, "expected as many heads of values as of keys, got {0}, {1}",
            headsOf(c, parts.value), headsOf(c, parts.key));
   readMask(c, parts);
 
@@ -84,7 +84,7 @@ static void importAttention(NodeContext &c) {
     parts.window.offset = c.sizeAsData(c.shape(pastKey)[2], number);
   if (c.has(keyCount)) {
     if (c.has(pastKey))
-      c.fail(ErrorKind::InvalidModel, "expected past keys or their number, found both");
+      c.fail(ErrorKind::InvalidModel, "expected past keys or their number, got both");
     parts.window.keyCount = perBatch(c, keyCount);
     // The queries are the last of those keys.
     parts.window.offset =
@@ -102,8 +102,8 @@ static void importAttention(NodeContext &c) {
     Value modes[] = {steps.scores, steps.capped, steps.biased, steps.weights};
     int64_t mode = c.node.getInt("qk_matmul_output_mode", 0);
     if (mode < 0 || mode > 3)
-      c.fail(ErrorKind::InvalidModel,
-             "attribute 'qk_matmul_output_mode': expected 0 to 3, found {0}", mode);
+      c.fail(ErrorKind::InvalidModel, "attribute 'qk_matmul_output_mode': expected 0 to 3, got {0}",
+             mode);
     c.result(modes[mode], scores);
     all = steps.result;
   } else {

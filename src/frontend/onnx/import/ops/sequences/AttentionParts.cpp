@@ -15,14 +15,14 @@ int64_t headsOf(NodeContext &c, Value x) {
   AffineExpr size = shapeOf(x)[1];
   auto heads = constantValue(size);
   if (!heads || *heads < 1)
-    c.fail(ErrorKind::Unsupported, "expected a known number of heads, found {0}", c.text({size}));
+    c.fail(ErrorKind::Unsupported, "expected a known number of heads, got {0}", c.text({size}));
   return *heads;
 }
 
 Type softmaxPrecision(NodeContext &c) {
   Type type = typeAttribute(c, "softmax_precision");
   if (type && !isPlainFloat(type))
-    c.fail(ErrorKind::TypeMismatch, "attribute 'softmax_precision': expected a float, found {0}",
+    c.fail(ErrorKind::TypeMismatch, "attribute 'softmax_precision': expected a float, got {0}",
            typeText(type));
   return type;
 }
@@ -31,20 +31,20 @@ double defaultScale(NodeContext &c, Value query) {
   AffineExpr size = shapeOf(query).back();
   auto depth = constantValue(size);
   if (!depth || *depth < 1)
-    c.fail(ErrorKind::Unsupported, "expected a known size of a head, found {0}", c.text({size}));
+    c.fail(ErrorKind::Unsupported, "expected a known size of a head, got {0}", c.text({size}));
   return 1 / std::sqrt(static_cast<double>(*depth));
 }
 
 Value apartHeads(NodeContext &c, Value x, int64_t heads, const char *what) {
   SymbolicShape shape = shapeOf(x);
   if (heads < 1 || heads > kMaxHeads)
-    c.fail(ErrorKind::InvalidModel, "{0}: expected a positive number of heads, found {1}", what,
+    c.fail(ErrorKind::InvalidModel, "{0}: expected a positive number of heads, got {1}", what,
            heads);
   auto depth = shape.size() == 3 ? exactQuotient(shape[2], c.dim(heads)) : std::nullopt;
   if (!depth)
     c.fail(ErrorKind::ShapeMismatch,
-           "{0}: expected three dimensions, the last a multiple of {1} heads, found {2}", what,
-           heads, c.text(shape));
+           "{0}: expected three dimensions, the last a multiple of {1} heads, got {2}", what, heads,
+           c.text(shape));
   return c.transpose(c.reshape(x, {shape[0], shape[1], c.dim(heads), *depth}), {0, 2, 1, 3});
 }
 
@@ -56,7 +56,7 @@ Value joinHeads(NodeContext &c, Value x) {
 Value inFourDims(NodeContext &c, Value mask) {
   SymbolicShape shape = shapeOf(mask);
   if (shape.size() > 4)
-    c.fail(ErrorKind::ShapeMismatch, "expected a mask of rank 4 or less, found {0}", c.text(shape));
+    c.fail(ErrorKind::ShapeMismatch, "expected a mask of rank 4 or less, got {0}", c.text(shape));
   SymbolicShape all(4 - shape.size(), c.dim(1));
   all.append(shape.begin(), shape.end());
   return c.reshape(mask, all);

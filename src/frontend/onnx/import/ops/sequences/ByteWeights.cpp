@@ -17,14 +17,14 @@ static Value perColumn(NodeContext &c, size_t i, AffineExpr directions, AffineEx
   bool isOne = found.size() == 1;
   if (found.empty() || found.size() > 2 || !sameSize(found[0], directions) ||
       (!isOne && !sameSize(found[1], columns)))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} or {2}, found {3}", c.nameOfInput(i),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} or {2}, got {3}", c.nameOfInput(i),
            c.text({directions}), c.text(each), c.text(found));
   if (!isOne)
     return c.input(i);
   return c.broadcast(c.reshape(c.input(i), {directions, c.dim(1)}), each);
 }
 
-/// Of the signed numbers, in 32 bits; null if all are known to be 0.
+/// The zero points of the weights as signed integers, in 32 bits; null if all are known to be 0.
 static Value signedZeroPoints(NodeContext &c, size_t i, size_t at, AffineExpr directions,
                               AffineExpr columns) {
   Type wide = c.builder.getI32Type();
@@ -48,7 +48,7 @@ static Value signedZeroPoints(NodeContext &c, size_t i, size_t at, AffineExpr di
 ByteWeights readByteWeights(NodeContext &c, size_t i, size_t scaleAt, Type real) {
   Value given = c.input(i, Accepts::Integers);
   if (c.type(i).getElementType().getIntOrFloatBitWidth() != 8)
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected 8-bit integers, found {1}", c.nameOfInput(i),
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected 8-bit integers, got {1}", c.nameOfInput(i),
            typeText(c.type(i).getElementType()));
   SymbolicShape shape = c.shape(i), row{shape[0], c.dim(1), shape[2]};
   Type byte = c.builder.getI8Type(), wide = c.builder.getI32Type();

@@ -29,7 +29,7 @@ struct ByteSum {
 mlir::Value numberOfSum(ScalarMath &m, const ByteSum &sum);
 
 /// Weights [terms, gates * hidden] as [terms / n, gates, hidden, n], with the n terms side by side
-/// that processors multiply at a time: four, or one where terms are no multiple.
+/// that CPUs multiply at a time: four, or one if the number of terms is not a multiple of four.
 mlir::Value besideEachOther(NodeContext &c, mlir::Value weights, int64_t gates);
 
 } // namespace headrace::onnx

@@ -35,7 +35,7 @@ public:
     std::string direction = c.node.getString("direction", "forward");
     if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
       c.fail(ErrorKind::InvalidModel,
-             "attribute 'direction': expected forward, reverse or bidirectional, found {0}",
+             "attribute 'direction': expected forward, reverse or bidirectional, got {0}",
              inQuotes(direction));
     directions = direction == "bidirectional" ? 2 : 1;
     startsAtEnd = direction == "reverse";
@@ -144,7 +144,7 @@ private:
     for (size_t d = 0; fits && d < found.size(); ++d)
       fits = sameSize(found[d], wanted[d]);
     if (!fits)
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(i),
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(i),
              c.text(wanted), c.text(found));
   }
 
@@ -259,7 +259,8 @@ private:
     return c.map({gates, bias}, [](ScalarMath &m, ValueRange v) { return m.add(v[0], v[1]); });
   }
 
-  /// Of each gate, what one element of the state gives to all: steps read them in that order.
+  /// The recurrent weights as [gate, element of the state, element of the gate]: the order in which
+  /// steps read them.
   Value recurrentWeights(int64_t direction) {
     if (hasBytes)
       return besideEachOther(c, ofDirection(stateWeights.numbers, direction), cell.gates);

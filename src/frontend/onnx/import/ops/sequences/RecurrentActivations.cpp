@@ -60,7 +60,7 @@ SmallVector<Activation> readActivations(NodeContext &c, ArrayRef<StringRef> usua
   if (usual.size() == 1 && directions == 1 && names.size() == 2)
     names.pop_back();
   if (names.size() != usual.size() * directions)
-    c.fail(ErrorKind::InvalidModel, "attribute 'activations': expected {0} functions, found {1}",
+    c.fail(ErrorKind::InvalidModel, "attribute 'activations': expected {0} functions, got {1}",
            usual.size() * directions, names.size());
   auto numbers = [&](const char *attribute) {
     const Attribute *given = c.node.find(attribute);

@@ -43,7 +43,7 @@ Value CellWriter::stateGates(const CellStep &step) {
   return writeCompute(c, compute, [](PointMath &m) { return m.mul(m.read(0), m.read(1)); });
 }
 
-/// The same of the state in bytes of its own range.
+/// Like `stateGates`, for a state quantized to bytes of its own range.
 Value CellWriter::byteGates(const CellStep &step) {
   const ByteWeights &weights = step.recurrent;
   SmallVector<AffineExpr> d = dimensions(c, 0, 5);

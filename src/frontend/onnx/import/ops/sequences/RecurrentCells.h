@@ -18,7 +18,7 @@ extern const Cell kRnn, kGru, kLstm;
 /// what the last step left. `extra`: the peepholes of an LSTM, or the bias that a GRU resets.
 struct CellStep {
   mlir::Value state, gates;
-  ByteWeights recurrent; // numbers alone where they are no bytes
+  ByteWeights recurrent; // `numbers` alone if they are not int8 weights
   mlir::Value extra;
   int64_t direction;
   mlir::Value number = {}, lengths = {};

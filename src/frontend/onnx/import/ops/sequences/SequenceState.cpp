@@ -20,17 +20,17 @@ static void importCausalConv(NodeContext &c) {
   SymbolicShape shape = c.shape(0), window = c.shape(1);
   auto taps = constantValue(window[2]);
   if (!taps || *taps < 1 || !sameSize(window[0], shape[1]) || constantValue(window[1]) != 1)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected a filter of [{1}, 1, known size], found {2}",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected a filter of [{1}, 1, known size], got {2}",
            c.nameOfInput(1), c.text({shape[1]}), c.text(window));
   if (*taps > kMaxSteps)
-    c.fail(ErrorKind::Unsupported, "{0}: expected a filter of up to {1} elements, found {2}",
+    c.fail(ErrorKind::Unsupported, "{0}: expected a filter of up to {1} elements, got {2}",
            c.nameOfInput(1), kMaxSteps, *taps);
   AffineExpr past = c.dim(*taps - 1);
   Type type = elementTypeOf(input);
   Value state = c.has(3) ? c.input(3, Accepts::Floats)
                          : c.broadcast(c.scalar(0, type), {shape[0], shape[1], past});
   if (c.has(3) && !llvm::equal(shapeOf(state), SymbolicShape{shape[0], shape[1], past}))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(3),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(3),
            c.text({shape[0], shape[1], past}), c.text(shapeOf(state)));
   Value whole = concat(c, {state, input}, 2);
 
@@ -73,7 +73,7 @@ static void importLinearAttention(NodeContext &c) {
   if (heads < 1 || heads > kMaxHeads || shared < 1 || heads % shared != 0)
     c.fail(ErrorKind::InvalidModel,
            "expected heads of queries to be a multiple of those of keys, "
-           "found {0} and {1}",
+           "got {0} and {1}",
            heads, shared);
   Type type = c.type(0).getElementType(), inner = innerType(type);
   auto apart = [&](size_t i, int64_t count) {
@@ -85,7 +85,7 @@ static void importLinearAttention(NodeContext &c) {
   AffineExpr batch = shape[0], depth = shape[3], width = shapeOf(value)[3];
   auto steps = constantValue(shape[2]);
   if (!steps || *steps > kMaxSteps)
-    c.fail(ErrorKind::Unsupported, "expected a sequence of known length up to {0}, found {1}",
+    c.fail(ErrorKind::Unsupported, "expected a sequence of known length up to {0}, got {1}",
            kMaxSteps, c.text({shape[2]}));
   Value decay, beta;
   if (decays)
@@ -98,7 +98,7 @@ static void importLinearAttention(NodeContext &c) {
   Value memory = c.has(3) ? c.cast(c.input(3, Accepts::Floats), inner)
                           : c.broadcast(c.scalar(0, inner), memoryShape);
   if (!llvm::equal(shapeOf(memory), memoryShape))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(3),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(3),
            c.text(memoryShape), c.text(shapeOf(memory)));
   double scale = c.node.getFloat("scale", 0);
   if (scale == 0)

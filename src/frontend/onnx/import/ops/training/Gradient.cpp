@@ -78,12 +78,12 @@ void importGradient(NodeContext &c) {
     c.fail(ErrorKind::InvalidModel, "attribute 'xs': expected a name for each of {0} outputs",
            c.node.outputs.size());
   if (!values.find(name) || !gradient::isFloat(values.tensor(name)))
-    c.fail(ErrorKind::InvalidModel,
-           "attribute 'y': expected a value of floats before it, found {0}", inQuotes(name));
+    c.fail(ErrorKind::InvalidModel, "attribute 'y': expected a value of floats before it, got {0}",
+           inQuotes(name));
   SmallVector<Value> inputs;
   for (size_t i = 0; i < names->strings.size(); ++i) {
     if (names->strings[i] != c.node.inputs[i])
-      c.fail(ErrorKind::Unsupported, "expected the values of 'xs' as inputs, found {0} for {1}",
+      c.fail(ErrorKind::Unsupported, "expected the values of 'xs' as inputs, got {0} for {1}",
              inQuotes(c.node.inputs[i]), inQuotes(names->strings[i]));
     inputs.push_back(c.input(i, Accepts::Floats));
   }

@@ -71,7 +71,7 @@ SmallVector<Value> adam(Update &u) {
 /// `values` of each tensor: itself, its gradient, and what is kept.
 template <Rule rule, size_t values> static void importUpdate(NodeContext &c) {
   if (c.inputCount() < 2 + values || (c.inputCount() - 2) % values != 0)
-    c.fail(ErrorKind::InvalidModel, "expected 2 inputs and {0} for each tensor, found {1}", values,
+    c.fail(ErrorKind::InvalidModel, "expected 2 inputs and {0} for each tensor, got {1}", values,
            c.inputCount());
   if (rule == momentum)
     oneOf(c, "mode", "standard", {"standard", "nesterov"});
@@ -84,7 +84,7 @@ template <Rule rule, size_t values> static void importUpdate(NodeContext &c) {
       inputs.push_back(c.input(place, Accepts::Floats));
       c.checkSameType(2 + t, place);
       if (!llvm::equal(c.shape(2 + t), c.shape(place)))
-        c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(place),
+        c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(place),
                c.text(c.shape(2 + t)), c.text(c.shape(place)));
     }
     Type type = c.type(2 + t).getElementType();

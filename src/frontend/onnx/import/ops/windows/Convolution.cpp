@@ -25,8 +25,8 @@ ConvolutionAttributes readConvolution(NodeContext &c, size_t filter) {
   size_t spatial = spatialRank(c);
   c.checkRank(filter, c.rank(0));
   if (!c.type(filter).hasStaticShape())
-    c.fail(ErrorKind::Unsupported, "{0}: expected a constant shape, found {1}",
-           c.nameOfInput(filter), c.text(c.shape(filter)));
+    c.fail(ErrorKind::Unsupported, "{0}: expected a constant shape, got {1}", c.nameOfInput(filter),
+           c.text(c.shape(filter)));
   ArrayRef<int64_t> filterShape = c.type(filter).getShape();
   ArrayRef<int64_t> size = filterShape.drop_front(2);
   if (c.node.find("kernel_shape") &&
@@ -34,11 +34,11 @@ ConvolutionAttributes readConvolution(NodeContext &c, size_t filter) {
     c.fail(ErrorKind::ShapeMismatch, "attribute 'kernel_shape' differs from the filter {0}",
            c.text(c.shape(filter)));
   if (llvm::any_of(filterShape, [](int64_t d) { return d < 1 || d > kMaxWindow; }))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected a filter with elements, found {1}",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected a filter with elements, got {1}",
            c.nameOfInput(filter), c.text(c.shape(filter)));
   int64_t groups = c.node.getInt("group", 1);
   if (groups < 1 || filterShape[0] % groups != 0)
-    c.fail(ErrorKind::InvalidModel, "expected groups that divide the {0} features, found {1}",
+    c.fail(ErrorKind::InvalidModel, "expected groups that divide the {0} features, got {1}",
            filterShape[0], groups);
   Window window = readWindow(c, size);
   checkFits(c, window);
@@ -64,7 +64,7 @@ Value convolution(NodeContext &c) {
   c.checkRank(2, 1);
   c.checkSameType(0, 2);
   if (!sameSize(c.shape(2)[0], c.shape(1)[0]))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} values, found {2}", c.nameOfInput(2),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} values, got {2}", c.nameOfInput(2),
            c.text({c.shape(1)[0]}), c.text(c.shape(2)));
   Value bias = perFeature(c, c.input(2), c.rank(0) - 2);
   return c.map({result, bias}, [](ScalarMath &m, ValueRange x) { return m.add(x[0], x[1]); });

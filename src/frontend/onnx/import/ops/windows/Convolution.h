@@ -24,7 +24,8 @@ struct ConvolutionAttributes : Window {
   int64_t groups = 1;
 };
 
-/// Of a node whose image is input 0 and whose filter is input `filter`; both are checked.
+/// Reads the attributes of a node whose image is input 0 and whose filter is input `filter`; both
+/// are checked.
 ConvolutionAttributes readConvolution(NodeContext &c, size_t filter);
 
 /// The image with the pads that depend on dynamic dimensions as elements of this value, which the

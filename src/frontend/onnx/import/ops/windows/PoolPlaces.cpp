@@ -67,8 +67,8 @@ static void importMaxUnpool(NodeContext &c) {
   for (size_t i = 0; fits && i < shape.size(); ++i)
     fits = sameSize(c.shape(1)[i], shape[i]);
   if (!fits)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, found {2}", c.nameOfInput(1),
-           c.text(shape), c.text(c.shape(1)));
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1}, got {2}", c.nameOfInput(1), c.text(shape),
+           c.text(c.shape(1)));
   AffineExpr one = c.dim(1), count = c.product(shape);
   for (size_t i = 0; i < spatial; ++i)
     shape[i + 2] = (shape[i + 2] - 1) * strides[i] + (size[i] - pads[i] - pads[spatial + i]);
@@ -85,7 +85,7 @@ static void importMaxUnpool(NodeContext &c) {
   for (size_t i = 0; i < shape.size(); ++i) {
     auto more = i < wanted.size() ? constantValue(normalized(wanted[i] - shape[i])) : std::nullopt;
     if (!more || *more < 0 || wanted.size() != shape.size())
-      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} or more, found {2}", c.nameOfInput(2),
+      c.fail(ErrorKind::ShapeMismatch, "{0}: expected {1} or more, got {2}", c.nameOfInput(2),
              c.text(shape), c.text(wanted));
     high[i] = *more;
   }

@@ -71,7 +71,7 @@ static PoolWindow readPoolWindow(NodeContext &c) {
                     SmallVector<int64_t>(spatial, 0)};
   for (size_t i = 0; i < 2 * spatial; ++i)
     if (window.pads[i] >= window.extent(i % spatial))
-      c.fail(ErrorKind::InvalidModel, "expected pads smaller than the window, found {0}",
+      c.fail(ErrorKind::InvalidModel, "expected pads smaller than the window, got {0}",
              window.pads[i]);
   bool roundsUp = c.node.getInt("ceil_mode", 0) != 0;
   for (size_t i = 0; !window.open && i < spatial; ++i)
@@ -142,11 +142,11 @@ static void importGlobalLpPool(NodeContext &c) {
 static void importLrn(NodeContext &c) {
   Value input = c.input(0, Accepts::Floats);
   if (c.rank(0) < 2)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 or more, found {1}", c.nameOfInput(0),
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected rank 2 or more, got {1}", c.nameOfInput(0),
            c.text(c.shape(0)));
   int64_t size = c.node.getInt("size", 0);
   if (size < 1 || size > kMaxWindow)
-    c.fail(ErrorKind::InvalidModel, "attribute 'size': expected 1 to {0}, found {1}", kMaxWindow,
+    c.fail(ErrorKind::InvalidModel, "attribute 'size': expected 1 to {0}, got {1}", kMaxWindow,
            size);
   SymbolicShape shape = c.shape(0);
   double alpha = c.node.getFloat("alpha", 1e-4F) / static_cast<double>(size);

@@ -30,7 +30,7 @@ SmallVector<TransposedAxis> readAxes(NodeContext &c, ArrayRef<int64_t> window) {
   bool isSame = mode == "SAME_UPPER" || mode == "SAME_LOWER";
   if (!isSame && mode != "NOTSET" && mode != "VALID")
     c.fail(ErrorKind::InvalidModel,
-           "attribute 'auto_pad': expected NOTSET, VALID, SAME_UPPER or SAME_LOWER, found {0}",
+           "attribute 'auto_pad': expected NOTSET, VALID, SAME_UPPER or SAME_LOWER, got {0}",
            inQuotes(mode));
   if (mode == "VALID")
     pads.assign(2 * rank, 0);
@@ -38,7 +38,7 @@ SmallVector<TransposedAxis> readAxes(NodeContext &c, ArrayRef<int64_t> window) {
   if (sizes.size() == rank + 2)
     sizes.erase(sizes.begin(), sizes.begin() + 2);
   if (!sizes.empty() && sizes.size() != rank)
-    c.fail(ErrorKind::InvalidModel, "attribute 'output_shape': expected {0} sizes, found {1}", rank,
+    c.fail(ErrorKind::InvalidModel, "attribute 'output_shape': expected {0} sizes, got {1}", rank,
            sizes.size());
   SmallVector<TransposedAxis> axes;
   for (size_t i = 0; i < rank; ++i) {
@@ -189,14 +189,14 @@ static void importConvTranspose(NodeContext &c) {
   size_t spatial = spatialRank(c);
   c.checkRank(1, c.rank(0));
   if (!c.type(1).hasStaticShape())
-    c.fail(ErrorKind::Unsupported, "{0}: expected a constant shape, found {1}", c.nameOfInput(1),
+    c.fail(ErrorKind::Unsupported, "{0}: expected a constant shape, got {1}", c.nameOfInput(1),
            c.text(c.shape(1)));
   int64_t groups = c.node.getInt("group", 1);
   ArrayRef<int64_t> shape = c.type(1).getShape();
   if (groups < 1 || shape[0] % groups != 0 || !sameSize(c.shape(0)[1], c.shape(1)[0]) ||
       llvm::is_contained(shape, 0))
     c.fail(ErrorKind::ShapeMismatch,
-           "{0}: expected a filter of {1} channels in {2} groups, found {3}", c.nameOfInput(1),
+           "{0}: expected a filter of {1} channels in {2} groups, got {3}", c.nameOfInput(1),
            c.text({c.shape(0)[1]}), groups, c.text(c.shape(1)));
   SmallVector<TransposedAxis> axes = readAxes(c, shape.drop_front(2));
   SmallVector<int64_t> ones(spatial, 1), none(2 * spatial, 0), dilations;
@@ -225,7 +225,7 @@ static void importCol2Im(NodeContext &c) {
   std::vector<int64_t> window = c.integers(2);
   auto rank = static_cast<unsigned>(window.size());
   if (rank == 0 || image.size() != rank || llvm::any_of(window, [](int64_t k) { return k < 1; }))
-    c.fail(ErrorKind::InvalidModel, "expected an image and a window of one rank, found {0} and {1}",
+    c.fail(ErrorKind::InvalidModel, "expected an image and a window of one rank, got {0} and {1}",
            image.size(), rank);
   SmallVector<int64_t> strides = windowNumbers(c, "strides", rank, 1, 1);
   SmallVector<int64_t> dilations = windowNumbers(c, "dilations", rank, 1, 1);
@@ -242,7 +242,7 @@ static void importCol2Im(NodeContext &c) {
   }
   if (!channels || !sameSize(c.product(windows), c.shape(0)[2]))
     c.fail(ErrorKind::ShapeMismatch,
-           "{0}: expected channels times {1} along dimension 1 and {2} windows, found {3}",
+           "{0}: expected channels times {1} along dimension 1 and {2} windows, got {3}",
            c.nameOfInput(0), elements, c.text({c.product(windows)}), c.text(c.shape(0)));
   SymbolicShape apart{c.shape(0)[0], *channels}, domain{c.shape(0)[0], *channels};
   domain.append(image);

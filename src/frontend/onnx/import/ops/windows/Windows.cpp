@@ -11,13 +11,12 @@ SmallVector<int64_t> windowNumbers(NodeContext &c, const char *attribute, size_t
                                    int64_t otherwise, int64_t least) {
   std::vector<int64_t> found = c.node.getInts(attribute, std::vector<int64_t>(count, otherwise));
   if (found.size() != count)
-    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} numbers, found {2}", attribute,
+    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} numbers, got {2}", attribute,
            count, found.size());
   for (int64_t number : found)
     if (number < least || number > kMaxWindow)
-      c.fail(ErrorKind::InvalidModel,
-             "attribute '{0}': expected numbers from {1} to {2}, found {3}", attribute, least,
-             kMaxWindow, number);
+      c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected numbers from {1} to {2}, got {3}",
+             attribute, least, kMaxWindow, number);
   return SmallVector<int64_t>(found.begin(), found.end());
 }
 
@@ -35,7 +34,7 @@ Window readWindow(NodeContext &c, ArrayRef<int64_t> size) {
     window.pads.assign(2 * rank, 0);
   else if (mode != "NOTSET")
     c.fail(ErrorKind::InvalidModel,
-           "attribute 'auto_pad': expected NOTSET, VALID, SAME_UPPER or SAME_LOWER, found {0}",
+           "attribute 'auto_pad': expected NOTSET, VALID, SAME_UPPER or SAME_LOWER, got {0}",
            inQuotes(mode));
   return window;
 }
@@ -43,7 +42,7 @@ Window readWindow(NodeContext &c, ArrayRef<int64_t> size) {
 size_t spatialRank(NodeContext &c) {
   if (c.rank(0) < 3)
     c.fail(ErrorKind::ShapeMismatch,
-           "{0}: expected rank 3 or more (batch, channels, spatial), found {1}", c.nameOfInput(0),
+           "{0}: expected rank 3 or more (batch, channels, spatial), got {1}", c.nameOfInput(0),
            c.text(c.shape(0)));
   return c.rank(0) - 2;
 }
