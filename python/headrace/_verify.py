@@ -62,7 +62,7 @@ def verify(
     fixes dynamic dimensions. Unless `steps` is false, what the kernels store is compared, too, and
     the report names the first that differs. `reference` is the model of a package. `save` is an
     ONNX file to write with the part of the model that differs and its inputs; with `bisect` the
-    report names the first pass that changes a wrong result. Both take the model's path. `settings`
+    report names the first pass that changes the result. Both take the model's path. `settings`
     are those of `headrace.load`, for a path. Of a script, compiled blocks are
     compared with their evaluation on the host.
 
