@@ -149,7 +149,7 @@ public:
     }
     return result;
   }
-  Tensor knownResult(OpResult result) override {
+  Tensor knownResult(OpResult result, ArrayRef<Tensor>) override {
     auto number = valueNumber(result);
     auto known = number ? found.find(*number) : found.end();
     if (known == found.end())

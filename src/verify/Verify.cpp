@@ -157,7 +157,7 @@ public:
     }
     report.outputs = answers.judged(found);
     compareSteps(report, given);
-    if (!report.holds() && !options.bisected.empty() && !model.isStaged())
+    if (!options.bisected.empty() && !model.isStaged())
       bisect(report, given, answers);
     askPeers(report, given, answers);
     return report;
@@ -247,8 +247,8 @@ private:
         });
     if (!opaque.empty())
       report.note = "passes after '" + opaque +
-                    "' were not looked at, as a library or an "
-                    "accelerator computes part of the program from there on";
+                    "' were not looked at, as an accelerator computes part of the program from "
+                    "there on";
     bool isOutputWrong = std::ranges::any_of(
         report.outputs, [](const ComparedValue &output) { return !output.judgement.holds; });
     if (report.firstPass.empty() && !package && isOutputWrong)
