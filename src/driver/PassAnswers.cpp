@@ -42,8 +42,8 @@ public:
     std::vector<Tensor> memory;
     for (auto [value, operand] : llvm::zip_equal(call.getInputs(), operands))
       memory.push_back(reference::narrowed(operand, toDType(elementOf(value))));
-    memory.push_back(Tensor::allocate(toDType(elementOf(result)),
-                                      reference::resultShape(result, symbols)));
+    memory.push_back(
+        Tensor::allocate(toDType(elementOf(result)), reference::resultShape(result, symbols)));
     Step step;
     step.kind = Step::Kind::Library;
     step.name = step.symbol = call.getRoutine().str();

@@ -1,7 +1,8 @@
 // Reference evaluation of kernels (level 2).
-#include "ReferenceHarness.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "ReferenceHarness.h"
 #include <cmath>
 
 namespace headrace {
@@ -25,8 +26,9 @@ protected:
       list += comma + types[i];
       arguments += comma + "%a" + name + ": " + types[i];
     }
-    return evaluateAll("func.func @f(" + parameters + ") -> " + result + " {\n%r = hr.kernel \"k\"(" +
-                           names + ") of [\"k\"] {cost = affine_map<() -> (0, 0, 0)>} : (" + list +
+    return evaluateAll("func.func @f(" + parameters + ") -> " + result +
+                           " {\n%r = hr.kernel \"k\"(" + names +
+                           ") of [\"k\"] {cost = affine_map<() -> (0, 0, 0)>} : (" + list +
                            ") -> " + result + " {\n^bb0(" + arguments + "):\n" + body +
                            "\n}\nreturn %r : " + result + "\n}",
                        inputs)
@@ -35,7 +37,8 @@ protected:
 };
 
 TEST_F(KernelTest, ProductsWithAnEpilogue) {
-  Tensor a = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}), b = tensor<float>({3, 2}, {1, 0, 0, 1, 1, 1});
+  Tensor a = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}),
+         b = tensor<float>({3, 2}, {1, 0, 0, 1, 1, 1});
   Tensor result = kernel(R"(
       %zero = arith.constant 0.0 : f32
       %e = tensor.empty() : tensor<2x2xf32>

@@ -258,8 +258,7 @@ private:
     SmallVector<int64_t> counts;
     for (size_t i = 0; i < low.size(); ++i)
       counts.push_back(std::max<int64_t>(0, llvm::divideCeilSigned(high[i] - low[i], step[i])));
-    for (auto [argument, output] :
-         llvm::zip_equal(loop.getRegionIterArgs(), loop.getOutputs()))
+    for (auto [argument, output] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getOutputs()))
       tensors[argument] = copyOf(tensor(output));
     SmallVector<int64_t> point(counts.size(), 0);
     if (!llvm::is_contained(counts, 0))
@@ -290,9 +289,9 @@ private:
     for (size_t i = 0; i < sizes.size(); ++i) {
       int64_t last = offsets[i] + (sizes[i] - 1) * steps[i];
       if (offsets[i] < 0 || (sizes[i] > 0 && (last < 0 || last >= whole.shape()[i])))
-        throw InternalError("kernel '" + kernel + "' takes elements " +
-                            std::to_string(offsets[i]) + " to " + std::to_string(last) +
-                            " of a dimension of size " + std::to_string(whole.shape()[i]));
+        throw InternalError("kernel '" + kernel + "' takes elements " + std::to_string(offsets[i]) +
+                            " to " + std::to_string(last) + " of a dimension of size " +
+                            std::to_string(whole.shape()[i]));
       placement.offset += offsets[i] * strides[i];
       placement.strides.push_back(steps[i] * strides[i]);
     }
@@ -318,8 +317,8 @@ private:
     Placement place = placementOf(insert, whole, sizes);
     const Tensor &part = tensor(insert.getSource());
     if (part.elements() != product(sizes))
-      throw InternalError("kernel '" + kernel + "' inserts " + shapeString(part.shape()) +
-                          " for " + shapeString(Shape(sizes.begin(), sizes.end())));
+      throw InternalError("kernel '" + kernel + "' inserts " + shapeString(part.shape()) + " for " +
+                          shapeString(Shape(sizes.begin(), sizes.end())));
     copyBlock(sizes, part, {0, rowMajorStrides(sizes)}, whole, place);
   }
 

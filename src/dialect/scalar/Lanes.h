@@ -26,8 +26,8 @@ std::vector<int64_t> valuesAt(mlir::AffineExpr expr, const std::vector<Lanes> &p
                               int64_t count, unsigned firstSymbol = 0);
 
 /// The places, in row-major order, of the elements of a tensor of this shape that the map gives at
-/// each of `count` positions. Throws InternalError if one of them is outside of the tensor; `reader`
-/// names who reads it.
+/// each of `count` positions. Throws InternalError if one of them is outside of the tensor;
+/// `reader` names who reads it.
 std::vector<int64_t> placesAt(mlir::AffineMap map, const std::vector<Lanes> &positions,
                               int64_t count, Sizes shape, llvm::StringRef reader);
 

@@ -134,10 +134,9 @@ Value bind(HostCall &call) {
 
 const HostTable &listFunctions() {
   static const HostTable table = {
-      {"list", make},         {"listIndex", index},   {"listEntry", entry},
-      {"listAssign", assign}, {"listAppend", append}, {"remove", remove},
-      {"as.list", asList},    {"cbind", bind},        {"append", bind},
-      {"rbind", bind}};
+      {"list", make},         {"listIndex", index}, {"listEntry", entry}, {"listAssign", assign},
+      {"listAppend", append}, {"remove", remove},   {"as.list", asList},  {"cbind", bind},
+      {"append", bind},       {"rbind", bind}};
   return table;
 }
 
