@@ -28,6 +28,8 @@ from headrace._session_options import (
 from headrace._specs import TensorSpec
 from headrace._trace import Trace
 from headrace.errors import (
+    Error,
+    InternalError,
     InvalidArgumentError,
     ShapeMismatchError,
     TypeMismatchError,
@@ -117,11 +119,14 @@ class InferenceSession:
         names = self._names(output_names)
 
         def work() -> None:
+            outputs: list[Any] = []
+            message = "the run raised an exception, which the thread reports"
             try:
                 outputs, message = self.run(names, input_feed, run_options), ""
-            except Exception as error:
-                outputs, message = [], str(error) or type(error).__name__
-            callback(outputs, user_data, message)
+            except (Error, InternalError) as error:
+                message = str(error)
+            finally:  # the caller waits for the callback whatever happened
+                callback(outputs, user_data, message)
 
         threading.Thread(target=work, name="headrace.run_async").start()
 

@@ -59,10 +59,10 @@ def verify(
 
     Without `inputs` several cases are made: dynamic dimensions of 1, of small odd extents and of
     larger ones; random numbers, zeros, negative and large ones, with `special` also NaN and
-    infinities. `sizes` fixes dynamic dimensions. Unless `steps` is false, the results of kernels
-    are compared, too, and the report names the first that differs. `reference` is the model of a
-    package. `save` is an ONNX file to write with the part of the model that differs and its inputs;
-    with `bisect` the report names the first pass that changes a wrong result; both require the
+    infinities. `sizes` fixes dynamic dimensions. Unless `steps` is false, the values that kernels
+    store are compared, too, and the report names the first that differs. `reference` is the model
+    of a package. `save` is an ONNX file to write with the part of the model that differs and its
+    inputs; with `bisect` the report names the first pass that changes the result; both require the
     model's path. `settings` are those of `headrace.load`, for a path. For a script, compiled blocks
     are compared with their evaluation on the host.
 

@@ -40,6 +40,9 @@ struct KernelTrace {
   std::vector<Tensor> exactOutputs;
   /// Names of kernels and routines that store no such value.
   std::vector<std::string> untraced;
+  /// Names of operators whose results the reference took from the program, because an accelerator
+  /// or a library computes them: they are not compared.
+  std::vector<std::string> taken;
   /// Why there is nothing of all this; empty otherwise.
   std::string unsupportedReason;
 };

@@ -149,11 +149,13 @@ public:
     }
     return result;
   }
-  Tensor knownResult(OpResult result) override {
+  Tensor knownResult(OpResult result, ArrayRef<Tensor>) override {
     auto number = valueNumber(result);
     auto known = number ? found.find(*number) : found.end();
     if (known == found.end())
       return {};
+    if (std::string name = operatorName(result.getOwner()); !llvm::is_contained(taken, name))
+      taken.push_back(name);
     Type element = elementOf(result);
     Tensor typed = known->second.viewedAs(toDType(element));
     return reference::widened(typed.reshaped(reference::resultShape(result, symbols)), element);
@@ -162,6 +164,7 @@ public:
   ArrayRef<int64_t> symbols;
   Values kept;
   std::map<int64_t, ValueFacts> facts;
+  std::vector<std::string> taken; // operators whose results are those of the compiled program
 
 private:
   const std::set<int64_t> &wanted;
@@ -210,6 +213,7 @@ void addReferences(KernelTrace &trace, func::FuncOp levelOne, ArrayRef<Tensor> i
     return keeper;
   };
   ValueKeeper exact = evaluate(nullptr);
+  trace.taken = exact.taken;
   std::set<size_t> traced;
   std::vector<int64_t> numbers;
   for (const KeptValue &value : kept) {

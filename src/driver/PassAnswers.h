@@ -19,10 +19,11 @@ struct PassAnswer {
   std::vector<Tensor> outputs;
 };
 
-/// Runs the phases up to `layout`, whose programs the reference evaluates, on an ONNX model that is
-/// one program, and calls `visit` after each pass that changes it, until `visit` returns false.
-/// Returns the name of a pass after which the reference cannot evaluate the program any more,
-/// because a library or an accelerator computes part of it; empty otherwise. Throws Error.
+/// Runs the phases up to `kernels`, whose programs the reference evaluates, on an ONNX model that
+/// is one program, and calls `visit` after each pass that changes it, until `visit` returns false.
+/// Library calls are done by their routines. Returns the name of a pass after which the reference
+/// cannot evaluate the program any more, because an accelerator computes part of it; empty
+/// otherwise. Throws Error.
 std::string visitPassAnswers(const std::filesystem::path &model, const Settings &settings,
                              std::span<const Tensor> inputs,
                              const std::function<bool(const PassAnswer &)> &visit);

@@ -56,8 +56,9 @@ std::string othersText(const OtherSystem &other) {
 std::string bisectionText(const CaseReport &each) {
   if (!each.firstPass.empty())
     return "the result changes in " + each.firstPass;
-  std::string result =
-      "no pass up to the phase 'layout' changes the result: it changes in a later phase";
+  std::string result = "no pass up to the phase 'kernels' changes the result";
+  if (!each.holds())
+    result += ": it changes in a later phase";
   for (const std::string &choice : each.rightWith)
     result += "\n    the result is right with " + choice;
   return result;
@@ -92,7 +93,7 @@ std::string caseText(const CaseReport &each) {
 } // namespace
 
 bool CaseReport::holds() const {
-  return refused.empty() && !firstWrong &&
+  return refused.empty() && !firstWrong && firstPass.empty() &&
          std::ranges::all_of(outputs, [](const auto &output) { return output.judgement.holds; });
 }
 

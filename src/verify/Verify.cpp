@@ -157,7 +157,7 @@ public:
     }
     report.outputs = answers.judged(found);
     compareSteps(report, given);
-    if (!report.holds() && !options.bisected.empty() && !model.isStaged())
+    if (!options.bisected.empty() && !model.isStaged())
       bisect(report, given, answers);
     askPeers(report, given, answers);
     return report;
@@ -229,6 +229,12 @@ private:
     for (size_t i = 0; i < trace.exactOutputs.size() && i < trace.outputs.size(); ++i)
       isRight &= judge(trace.outputs[i], trace.exactOutputs[i], {}).error <=
                  1e-5 * judge(trace.outputs[i], trace.exactOutputs[i], {}).scale;
+    if (isRight && !trace.taken.empty())
+      return "the reference takes the result of '" + trace.taken.front() +
+             (trace.taken.size() > 1 ? "' and " + std::to_string(trace.taken.size() - 1) + " others"
+                                     : "'") +
+             " from the program, because an accelerator or a library computes it: the difference "
+             "arises there, if no pass changes the result";
     return isRight ? "all steps compute what the program after the phase 'layout' says: an earlier "
                      "phase changes the result, or temporaries overlap"
                    : "all steps that were compared agree: the difference arises after them";
@@ -247,8 +253,8 @@ private:
         });
     if (!opaque.empty())
       report.note = "passes after '" + opaque +
-                    "' were not looked at, as a library or an "
-                    "accelerator computes part of the program from there on";
+                    "' were not looked at, as an accelerator computes part of the program from "
+                    "there on";
     bool isOutputWrong = std::ranges::any_of(
         report.outputs, [](const ComparedValue &output) { return !output.judgement.holds; });
     if (report.firstPass.empty() && !package && isOutputWrong)

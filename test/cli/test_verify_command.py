@@ -177,6 +177,14 @@ def test_a_wrong_kernel_is_named_and_saved_with_its_inputs(tmp_path: Path) -> No
     assert report(saved, "--target=toy", program=TOY)["holds"]
 
 
+def test_what_an_accelerator_computes_is_named_where_nothing_else_differs() -> None:
+    machine = ROOT / "examples" / "accelerators" / "vector-64.json"  # computes in float16
+    found = report(DIGITS, f"--target=coarse:{machine}", "--size", "batch=2", "--bisect")
+    case = found["cases"][0]
+    assert not case["holds"] and case["first_wrong"] is None and case["first_pass"] == ""
+    assert "takes the result of '/classifier/classifier.3/Gemm' from" in case["note"]
+
+
 def write(path: Path, nodes, shape) -> Path:
     graph = helper.make_graph(
         nodes,

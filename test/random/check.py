@@ -85,7 +85,7 @@ def attribute(node: onnx.NodeProto, name: str, otherwise):
 
 
 @dataclass
-class FusionDecision:
+class CheckResult:
     """`kind`: same, refused (the compiler says that it cannot) or wrong."""
 
     kind: str
@@ -201,7 +201,7 @@ def engine_for(path: Path) -> Engine:
     return Command(command, path) if command else Package(path)
 
 
-def check(program: Program, thorough: bool = True) -> FusionDecision:
+def check(program: Program, thorough: bool = True) -> CheckResult:
     """If `thorough`, every kernel is within the numeric policy, and an equivalent model gives the same results."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
@@ -210,26 +210,26 @@ def check(program: Program, thorough: bool = True) -> FusionDecision:
             engine = engine_for(path)
             compiled = engine.compiled(program.feeds)
         except Refused as error:
-            return FusionDecision("refused", str(error))
-        except Exception as error:  # noqa: BLE001
-            return FusionDecision("wrong", f"{type(error).__name__}: {error}")
+            return CheckResult("refused", str(error))
+        except Exception as error:
+            return CheckResult("wrong", f"{type(error).__name__}: {error}")
         try:
             reference = engine.reference(program.feeds)
-        except Exception as error:  # noqa: BLE001
-            return FusionDecision("wrong", f"reference: {type(error).__name__}: {error}")
+        except Exception as error:
+            return CheckResult("wrong", f"reference: {type(error).__name__}: {error}")
     comparison = Comparison(program, reference)
     if wrong := comparison.difference(compiled, reference):
-        return FusionDecision("wrong", f"compiled against reference: {wrong}")
+        return CheckResult("wrong", f"compiled against reference: {wrong}")
     if thorough and isinstance(engine, Package) and (wrong := engine.violation(program.feeds)):
-        return FusionDecision("wrong", f"beyond the numeric policy: {wrong}")
+        return CheckResult("wrong", f"beyond the numeric policy: {wrong}")
     if thorough and (wrong := difference_when_rewritten(comparison, compiled)):
-        return FusionDecision("wrong", wrong)
+        return CheckResult("wrong", wrong)
     answer = by_runtime(program)
     if answer.results is not None and (wrong := compare_with_runtime(comparison, compiled, answer)):
-        return FusionDecision("wrong", f"compiled against ONNX Runtime: {wrong}", answer.kind)
+        return CheckResult("wrong", f"compiled against ONNX Runtime: {wrong}", answer.kind)
     if answer.kind == "refused" and known_differences(program)[0]:
         answer.kind = "limited"  # what follows a result of the wrong shape does not fit together
-    return FusionDecision("same", "", answer.kind, answer.message)
+    return CheckResult("same", "", answer.kind, answer.message)
 
 
 def difference_when_rewritten(comparison: Comparison, compiled: dict) -> str:
@@ -243,7 +243,7 @@ def difference_when_rewritten(comparison: Comparison, compiled: dict) -> str:
             again = engine_for(path).compiled(changed.feeds)
         except Refused:
             return ""  # a size that is computed at run time, say
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             return f"rewritten by {how}: {type(error).__name__}: {error}"
     wrong = comparison.difference({name: again[name] for name in compiled}, compiled)
     return f"rewritten by {how}: {wrong}" if wrong else ""

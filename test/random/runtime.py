@@ -95,7 +95,7 @@ def by_runtime(program: Program) -> Answer:
         model, feeds = in_types(program, types) if types else (program.model, program.feeds)
         try:
             results = run(model, feeds)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             if not is_unsupported(error):
                 return Answer(
                     "limited" if is_limit(program, error) else "refused", message=str(error)

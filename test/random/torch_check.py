@@ -19,7 +19,7 @@ TRIES = 6
 
 
 @dataclass
-class FusionDecision:
+class CheckResult:
     """`kind`: same, left (the graph, or a part of it, runs in PyTorch), refused (by eager mode) or wrong."""
 
     kind: str
@@ -34,7 +34,7 @@ class Outcome:
     shared: list[tuple[str, str]]  # results and inputs that are of the same memory
 
 
-def check(program: Program, dtype: torch.dtype | None = None) -> FusionDecision:
+def check(program: Program, dtype: torch.dtype | None = None) -> CheckResult:
     """In `dtype`, else in double or, for every third seed without random numbers, in single precision."""
     draws = any(word in line for line in program.lines for word in ("dropout", "rand"))
     dtype = dtype or (torch.float32 if program.seed % 3 == 0 and not draws else torch.float64)
@@ -43,23 +43,23 @@ def check(program: Program, dtype: torch.dtype | None = None) -> FusionDecision:
         wanted = outcome(program, dtype)
         exact = wanted if dtype == torch.float64 else outcome(program, torch.float64)
     except RuntimeError as error:
-        return FusionDecision("refused", str(error).splitlines()[0])
+        return CheckResult("refused", str(error).splitlines()[0])
     if not all(x is None or x.isfinite().all() for x in exact.tensors.values()):
-        return FusionDecision("refused", "gradients that are not finite")
+        return CheckResult("refused", "gradients that are not finite")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
             found = outcome(
                 program, dtype, lambda f: torch.compile(f, backend="headrace", dynamic=False)
             )
-        except Exception as error:  # noqa: BLE001
-            return FusionDecision("wrong", f"{type(error).__name__}: {error}")
+        except Exception as error:
+            return CheckResult("wrong", f"{type(error).__name__}: {error}")
     reasons = [str(each.message) for each in told if issubclass(each.category, FallbackWarning)]
     if any("bug in Headrace" in reason for reason in reasons):
-        return FusionDecision("wrong", reasons[0])
+        return CheckResult("wrong", reasons[0])
     if wrong := difference(program, found, wanted, exact, dtype):
-        return FusionDecision("wrong", f"{wrong} {reasons}" if reasons else wrong)
-    return FusionDecision("left", reasons[0]) if reasons else FusionDecision("same")
+        return CheckResult("wrong", f"{wrong} {reasons}" if reasons else wrong)
+    return CheckResult("left", reasons[0]) if reasons else CheckResult("same")
 
 
 def outcome(

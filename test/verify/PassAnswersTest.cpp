@@ -64,6 +64,7 @@ TEST(PassAnswers, AreTheReferencesUntilAPassIsWrong) {
   EXPECT_EQ(opaque, "");
   EXPECT_EQ(std::count(passes.begin(), passes.end(), "simplify/fold-batch-norm"), 1);
   EXPECT_EQ(std::count(passes.begin(), passes.end(), "layout/channels-last"), 1);
+  EXPECT_EQ(std::count(passes.begin(), passes.end(), "kernels/form-kernels"), 1);
   size_t all = passes.size(), visited = 0;
   visitPassAnswers(path, {}, inputs, [&](const PassAnswer &) { return ++visited < 2; });
   EXPECT_EQ(visited, 2U);

@@ -8,6 +8,8 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
+#include "Answers.h"
+
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<headrace::hr::HrDialect>();
@@ -17,6 +19,7 @@ int main(int argc, char **argv) {
   headrace::registerHeadraceTargetPasses();
   headrace::registerHeadraceCpuPasses();
   headrace::registerHeadraceCudaPasses();
+  headrace::registerAnswerPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   return mlir::asMainReturnCode(

@@ -56,7 +56,7 @@ def connect(address: str, insecure: bool) -> Iterator[Cluster]:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # as later versions behave
     try:
         _join(ray, address)
-    except Exception as error:  # Ray raises its own, ConnectionError, RuntimeError and ValueError
+    except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
         raise ClusterError(
             f"cluster '{address}': {_first_line(error)} (is it running, with the token that this "
             "process has, and the same version of Ray?)"

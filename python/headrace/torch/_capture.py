@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -103,15 +103,14 @@ def state_restored() -> Iterator[None]:
             (partial(torch.set_autocast_enabled, kind), torch.is_autocast_enabled(kind)),
             (partial(torch.set_autocast_dtype, kind), torch.get_autocast_dtype(kind)),
         ]
-    try:
-        yield
-    except BaseException:
-        torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(levels)
-        if hooks_allowed:
-            torch._C._autograd._saved_tensors_hooks_enable()
+    with ExitStack() as undo:
         for restore, value in states:
-            restore(value)
-        raise
+            undo.callback(restore, value)
+        if hooks_allowed:
+            undo.callback(torch._C._autograd._saved_tensors_hooks_enable)
+        undo.callback(torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth, levels)
+        yield
+        undo.pop_all()
 
 
 def has_effect(node: fx.Node) -> bool:

@@ -1,7 +1,7 @@
 #include "dialect/reference/Evaluator.h"
 
 #include "dialect/SymbolicShape.h"
-#include "dialect/reference/Reference.h"
+#include "dialect/reference/KernelEvaluator.h"
 #include "runtime/system/Interruption.h"
 
 #include <cstring>
@@ -84,9 +84,10 @@ static Tensor owned(Tensor tensor) {
 }
 
 /// What an observer knows of an operation that cannot be evaluated.
-static void setKnownResults(Operation &op, LiveValues &values, EvaluationObserver *observer) {
+static void setKnownResults(Operation &op, Tensors operands, LiveValues &values,
+                            EvaluationObserver *observer) {
   for (OpResult result : op.getResults()) {
-    Tensor known = observer ? observer->knownResult(result) : Tensor();
+    Tensor known = observer ? observer->knownResult(result, operands) : Tensor();
     if (!known)
       throw InternalError("the reference has no operator " + op.getName().getStringRef().str());
     values.set(result, std::move(known));
@@ -112,9 +113,15 @@ std::vector<Tensor> evaluateFunction(func::FuncOp function, ArrayRef<Tensor> inp
     SmallVector<Tensor> operands;
     for (Value operand : op.getOperands())
       operands.push_back(values.use(operand));
+    if (auto kernel = dyn_cast<hr::KernelOp>(op)) {
+      std::vector<Tensor> results = evaluateKernel(kernel, operands, symbols);
+      for (auto [result, tensor] : llvm::zip_equal(kernel.getResults(), results))
+        values.set(result, tensor);
+      continue;
+    }
     auto interface = dyn_cast<hr::OperatorInterface>(op);
     if (!interface) {
-      setKnownResults(op, values, observer);
+      setKnownResults(op, operands, values, observer);
       continue;
     }
     if (observer)

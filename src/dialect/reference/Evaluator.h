@@ -1,4 +1,5 @@
-// Reference evaluation of a program at level 1, with which every compiled result is compared.
+// Reference evaluation of a program at level 1, with which every compiled result is compared, or at
+// level 2.
 #pragma once
 
 #include "runtime/tensor/Tensor.h"
@@ -15,15 +16,15 @@ public:
   virtual void changeOperands(mlir::Operation &, llvm::MutableArrayRef<Tensor>) {}
   /// Called after an operator is evaluated; returns the result that the program goes on with.
   virtual Tensor changedResult(mlir::Operation &, Tensor result) { return result; }
-  /// The result of an operation that is not an operator of level 1, such as a library call; no
-  /// tensor if it is not known.
-  virtual Tensor knownResult(mlir::OpResult) { return {}; }
+  /// The result of an operation that is neither an operator nor a kernel, such as a library call,
+  /// for these operands; no tensor if it is not known.
+  virtual Tensor knownResult(mlir::OpResult, llvm::ArrayRef<Tensor>) { return {}; }
 };
 
-/// Evaluates the function operator by operator in double precision. `inputs` are in the function's
-/// declared types, and so are the results; with `keepDouble`, floating-point results stay in
-/// DType::F64. `symbols` are the values of the program's symbolic sizes. `observer` may be null.
-/// Throws Error when the inputs do not fit the function.
+/// Evaluates the function operator by operator, or kernel by kernel, in double precision. `inputs`
+/// are in the function's declared types, and so are the results; with `keepDouble`, floating-point
+/// results stay in DType::F64. `symbols` are the values of the program's symbolic sizes. `observer`
+/// may be null. Throws Error when the inputs do not fit the function.
 std::vector<Tensor> evaluateFunction(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
                                      llvm::ArrayRef<int64_t> symbols, bool keepDouble = false,
                                      EvaluationObserver *observer = nullptr);

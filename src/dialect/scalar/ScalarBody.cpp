@@ -5,6 +5,7 @@
 #include "runtime/tensor/Half.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 
 #include <bit>
 #include <cmath>
@@ -12,37 +13,6 @@
 using namespace mlir;
 
 namespace headrace::reference {
-
-static unsigned widthOf(Type type) {
-  return type.isIndex() ? 64 : storageType(type).getIntOrFloatBitWidth();
-}
-
-Lanes loadLanes(const Tensor &tensor, Type elementType, int64_t begin, int64_t count) {
-  Lanes lanes;
-  if (isPlainFloat(elementType)) {
-    const double *from = tensor.as<double>() + begin;
-    lanes.floats.assign(from, from + count);
-    return lanes;
-  }
-  lanes.integers.resize(count);
-  for (int64_t i = 0; i < count; ++i)
-    lanes.integers[i] = tensor.dtype() == DType::Bool
-                            ? -int64_t{tensor.as<uint8_t>()[begin + i] != 0}
-                            : signedBits(tensor.as<int64_t>()[begin + i], widthOf(elementType));
-  return lanes;
-}
-
-void storeLanes(const Lanes &lanes, Type elementType, Tensor &tensor, int64_t begin) {
-  if (isPlainFloat(elementType)) {
-    llvm::copy(lanes.floats, tensor.as<double>() + begin);
-    return;
-  }
-  withElement(tensor.dtype(), [&](auto zero) {
-    auto *to = tensor.as<decltype(zero)>() + begin;
-    for (int64_t value : lanes.integers)
-      *to++ = wrapToType(value, elementType);
-  });
-}
 
 static bool compareFloats(arith::CmpFPredicate predicate, double a, double b) {
   using P = arith::CmpFPredicate;
@@ -154,19 +124,48 @@ public:
   BodyEvaluator(int64_t count, Sizes symbols, const BodySurroundings &surroundings)
       : count(count), symbols(symbols), surroundings(surroundings) {}
 
-  Lanes run(Block &body, std::vector<Lanes> arguments) {
+  std::vector<Lanes> run(Block &body, std::vector<Lanes> arguments) {
     for (auto [argument, value] : llvm::zip(body.getArguments(), arguments))
       lanes[argument] = std::move(value);
     for (Operation &op : body.without_terminator()) {
       Lanes result = evaluate(&op);
       lanes[op.getResult(0)] = std::move(result);
     }
-    return lanes.at(body.getTerminator()->getOperand(0));
+    std::vector<Lanes> yielded;
+    for (Value value : body.getTerminator()->getOperands())
+      yielded.push_back(at(value));
+    return yielded;
+  }
+
+  Lanes evaluate(Operation *op) {
+    if (op->getNumResults() == 1 && op->getNumOperands() == 1)
+      if (auto result = evaluateUnary(op))
+        return std::move(*result);
+    if (op->getNumResults() == 1 && op->getNumOperands() == 2)
+      if (auto result = evaluateBinary(op))
+        return std::move(*result);
+    return evaluateSpecial(op);
   }
 
 private:
-  const double *floats(Value value) { return lanes.at(value).floats.data(); }
-  const int64_t *integers(Value value) { return lanes.at(value).integers.data(); }
+  const double *floats(Value value) { return at(value).floats.data(); }
+  const int64_t *integers(Value value) { return at(value).integers.data(); }
+
+  /// Values from outside are repeated for every element once they are read.
+  const Lanes &at(Value value) {
+    auto found = lanes.find(value);
+    if (found != lanes.end())
+      return found->second;
+    if (!surroundings.outer)
+      throw InternalError("a scalar is used before it is computed");
+    const Lanes &one = surroundings.outer->scalar(value);
+    Lanes &all = lanes[value];
+    if (!one.floats.empty())
+      all.floats.assign(count, one.floats.front());
+    if (!one.integers.empty())
+      all.integers.assign(count, one.integers.front());
+    return all;
+  }
 
   template <class Function> Lanes floatResult(Function function) {
     Lanes result;
@@ -183,16 +182,6 @@ private:
     for (int64_t i = 0; i < count; ++i)
       result.integers[i] = signedBits(function(i), width);
     return result;
-  }
-
-  Lanes evaluate(Operation *op) {
-    if (op->getNumResults() == 1 && op->getNumOperands() == 1)
-      if (auto result = evaluateUnary(op))
-        return std::move(*result);
-    if (op->getNumResults() == 1 && op->getNumOperands() == 2)
-      if (auto result = evaluateBinary(op))
-        return std::move(*result);
-    return evaluateSpecial(op);
   }
 
   std::optional<Lanes> evaluateUnary(Operation *op) {
@@ -236,7 +225,21 @@ private:
         })
         .Case([&](hr::IndexOp index) { return surroundings.positions.at(index.getDim()); })
         .Case([&](hr::ElementOp element) { return picked(element); })
-        .Case([&](hr::BitsOp bits) { return lanes.at(bits.getInput()); })
+        .Case([&](hr::BitsOp bits) { return at(bits.getInput()); })
+        .Case([&](linalg::IndexOp index) { return surroundings.positions.at(index.getDim()); })
+        .Case([&](tensor::ExtractOp extract) { return extracted(extract); })
+        .Case([&](affine::AffineApplyOp apply) {
+          return mapped(apply.getAffineMap(), apply.getMapOperands(),
+                        [](int64_t value, int64_t) { return value; });
+        })
+        .Case([&](affine::AffineMinOp least) {
+          return mapped(least.getAffineMap(), least.getOperands(),
+                        [](int64_t a, int64_t b) { return std::min(a, b); });
+        })
+        .Case([&](affine::AffineMaxOp greatest) {
+          return mapped(greatest.getAffineMap(), greatest.getOperands(),
+                        [](int64_t a, int64_t b) { return std::max(a, b); });
+        })
         .Case([&](arith::BitcastOp cast) { return recast(cast); })
         .Case([&](arith::CmpFOp compare) {
           const double *a = floats(compare.getLhs()), *b = floats(compare.getRhs());
@@ -302,7 +305,7 @@ private:
     Type from = cast.getIn().getType(), to = cast.getType();
     bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
     if (fromFloat == toFloat && !fromFloat)
-      return lanes.at(cast.getIn());
+      return at(cast.getIn());
     auto bits = [&](int64_t i) {
       return fromFloat ? bitsOf(floats(cast.getIn())[i], from) : integers(cast.getIn())[i];
     };
@@ -322,13 +325,34 @@ private:
     for (auto [index, size] : llvm::zip(element.getIndices(), table.shape()))
       for (int64_t i = 0; i < count; ++i)
         offsets[i] = offsets[i] * size + std::clamp<int64_t>(integers(index)[i], 0, size - 1);
-    Lanes result;
-    for (int64_t offset : offsets) {
-      Lanes lane = loadLanes(table, type, offset, 1);
-      llvm::append_range(result.floats, lane.floats);
-      llvm::append_range(result.integers, lane.integers);
-    }
-    return result;
+    return gatherLanes(table, type, offsets);
+  }
+
+  Lanes extracted(tensor::ExtractOp extract) {
+    if (!surroundings.outer)
+      throw InternalError("a tensor is read before it is computed");
+    const Tensor &tensor = surroundings.outer->tensor(extract.getTensor());
+    std::vector<Lanes> indices;
+    for (Value index : extract.getIndices())
+      indices.push_back(at(index));
+    AffineMap map = AffineMap::getMultiDimIdentityMap(indices.size(), extract.getContext());
+    return gatherLanes(tensor, extract.getType(),
+                       placesAt(map, indices, count, tensor.shape(), "tensor.extract"));
+  }
+
+  Lanes mapped(AffineMap map, ValueRange operands, auto choose) {
+    std::vector<Lanes> given;
+    for (Value operand : operands)
+      given.push_back(at(operand));
+    std::vector<std::vector<int64_t>> values;
+    for (AffineExpr expr : map.getResults())
+      values.push_back(valuesAt(expr, given, count, map.getNumDims()));
+    return integerResult(64, [&](int64_t i) {
+      int64_t value = values.front()[i];
+      for (const std::vector<int64_t> &other : values)
+        value = choose(value, other[i]);
+      return value;
+    });
   }
 
   Lanes truncated(Operation *op, bool isSigned) {
@@ -347,7 +371,18 @@ private:
 
 Lanes evaluateBody(Block &body, std::vector<Lanes> arguments, int64_t count, Sizes symbols,
                    const BodySurroundings &surroundings) {
+  return evaluateYields(body, std::move(arguments), count, symbols, surroundings).front();
+}
+
+std::vector<Lanes> evaluateYields(Block &body, std::vector<Lanes> arguments, int64_t count,
+                                  Sizes symbols, const BodySurroundings &surroundings) {
   return BodyEvaluator(count, symbols, surroundings).run(body, std::move(arguments));
+}
+
+Lanes evaluateScalar(Operation *op, Sizes symbols, const OuterValues &values) {
+  BodySurroundings surroundings;
+  surroundings.outer = &values;
+  return BodyEvaluator(1, symbols, surroundings).evaluate(op);
 }
 
 } // namespace headrace::reference

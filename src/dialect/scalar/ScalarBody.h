@@ -1,30 +1,38 @@
 // A scalar body evaluated operation by operation, each over many elements at once.
 #pragma once
 
-#include "dialect/reference/Reference.h"
+#include "dialect/scalar/Lanes.h"
 
 namespace headrace::reference {
 
-/// One scalar of a body for many elements: `floats` or, sign-extended, `integers` is filled.
-struct Lanes {
-  std::vector<double> floats;
-  std::vector<int64_t> integers;
+/// Values that a body reads although they are defined outside of it.
+class OuterValues {
+public:
+  virtual ~OuterValues() = default;
+  /// The scalar, as one lane.
+  virtual const Lanes &scalar(mlir::Value value) const = 0;
+  virtual const Tensor &tensor(mlir::Value value) const = 0;
 };
 
-/// Elements [begin, begin + count) of a tensor of this declared type, and back.
-Lanes loadLanes(const Tensor &tensor, mlir::Type elementType, int64_t begin, int64_t count);
-void storeLanes(const Lanes &lanes, mlir::Type elementType, Tensor &tensor, int64_t begin);
-
-/// The surroundings that the body of a compute reads beside its scalars.
+/// The surroundings that a body reads beside its scalars.
 struct BodySurroundings {
   /// Position along each dimension of the domain.
   std::vector<Lanes> positions;
-  /// The tables, as the last arguments of the body.
+  /// The tables, as the last arguments of the body of a compute.
   Tensors tables;
+  /// Null if the body reads its arguments alone.
+  const OuterValues *outer = nullptr;
 };
 
 /// The value the body yields for these arguments.
 Lanes evaluateBody(mlir::Block &body, std::vector<Lanes> arguments, int64_t count, Sizes symbols,
                    const BodySurroundings &surroundings = {});
+
+/// All values the body yields for these arguments.
+std::vector<Lanes> evaluateYields(mlir::Block &body, std::vector<Lanes> arguments, int64_t count,
+                                  Sizes symbols, const BodySurroundings &surroundings);
+
+/// The result, one lane, of an operation on scalars that is not in a body.
+Lanes evaluateScalar(mlir::Operation *op, Sizes symbols, const OuterValues &values);
 
 } // namespace headrace::reference

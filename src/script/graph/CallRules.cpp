@@ -84,7 +84,7 @@ int CallBuilder::bindLists() {
     return function(listType(), /*ordered=*/false, "listAppend");
   Known matrix = matrixOf({}, {});
   matrix.formatOpen = true;
-  return function(matrix);
+  return function(matrix, /*ordered=*/false, call->builtin->name.c_str());
 }
 
 int CallBuilder::bindRows() {

@@ -127,16 +127,16 @@ Value bind(HostCall &call) {
     matrices.emplace_back(part.expectMatrix(call.name()));
   if (matrices.empty())
     call.fail("expected at least one matrix, got " + describe(call.arguments[0]));
-  return bound(call.node.name == "cbind", matrices, call.name());
+  return bound(call.node.name != "rbind", matrices, call.name());
 }
 
 } // namespace
 
 const HostTable &listFunctions() {
   static const HostTable table = {
-      {"list", make},         {"listIndex", index},   {"listEntry", entry},
-      {"listAssign", assign}, {"listAppend", append}, {"remove", remove},
-      {"as.list", asList},    {"cbind", bind},        {"rbind", bind}};
+      {"list", make},         {"listIndex", index}, {"listEntry", entry}, {"listAssign", assign},
+      {"listAppend", append}, {"remove", remove},   {"as.list", asList},  {"cbind", bind},
+      {"append", bind},       {"rbind", bind}};
   return table;
 }
 

@@ -1,4 +1,5 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(form-kernels))' %s | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,form-kernels,compare-answers))' %s -o /dev/null
 
 // Before: an image is computed, padded for a window, and read by others without its padding.
 // After: the kernel that computes it writes the padded image; others read the middle of that.

@@ -1,4 +1,5 @@
 // RUN: hr-opt --split-input-file --pass-pipeline="builtin.module(func.func(fold-constants,form-kernels,verify-level2))" %s | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,form-kernels,compare-answers))' %s -o /dev/null
 
 // A check stays a step between kernels, and the kernel behind it reads what it passes on. What
 // computes the indices is a kernel of its own, because the check reads them from memory.

@@ -1,5 +1,6 @@
 // The general operator in kernels: maps, positions, tables, reductions of any kind.
 // RUN: hr-opt %s --form-kernels | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,fold-constants,form-kernels,compare-answers))' %s -o /dev/null
 
 // Positions become those of the kernel's loops; the axes stay apart.
 // CHECK-LABEL: func.func @positions

@@ -1,5 +1,6 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(expand-operators,form-kernels))' %s | FileCheck %s
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(expand-operators,form-kernels{shared-vector-bytes=64}))' %s | FileCheck %s --check-prefix=WIDE
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,expand-operators,form-kernels,compare-answers))' %s -o /dev/null
 
 // Before: a chain of maps, each of which would write its result to memory.
 // After: one kernel with one loop body and no intermediate; 4x8 is walked as 32.

@@ -1,4 +1,5 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(read-narrow))' %s | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,read-narrow,compare-answers))' %s -o /dev/null
 
 // Functions widen what they read themselves, also where it is repeated; each other reader has a
 // widening of its own.

@@ -1,6 +1,7 @@
 // RUN: hr-opt --channels-last --mlir-print-local-scope --split-input-file %s | FileCheck %s
 // RUN: hr-opt --channels-last --channels-last --mlir-print-local-scope --split-input-file %s | FileCheck %s
 // RUN: hr-opt --channels-last --fold-constants --mlir-print-local-scope --split-input-file %s | FileCheck %s --check-prefix=FOLDED
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,channels-last,compare-answers))' %s -o /dev/null
 
 // A residual block, pooled and flattened: one transpose, of the input (and those of the filters).
 // Once those are folded, exactly one is left.

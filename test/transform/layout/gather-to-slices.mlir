@@ -1,4 +1,5 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(gather-to-slices))' --mlir-print-local-scope --split-input-file %s | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,gather-to-slices,compare-answers))' %s -o /dev/null
 
 // The example of the pass.
 // CHECK-LABEL: func.func @example(

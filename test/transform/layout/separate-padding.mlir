@@ -1,4 +1,5 @@
 // RUN: hr-opt --separate-padding %s | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,separate-padding,compare-answers))' %s -o /dev/null
 
 // CHECK-LABEL: func.func @conv_first
 // CHECK: %[[P:.*]] = hr.pad %{{.*}} {high = array<i64: 0, 0, 0, 2>, low = array<i64: 0, 0, 1, 0>, value = 0.000000e+00 : f32} : (tensor<1x3x8x8xf32>) -> tensor<1x3x9x10xf32>

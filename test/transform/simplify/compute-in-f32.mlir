@@ -1,5 +1,6 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(compute-in-f32))' %s | FileCheck %s
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(compute-in-f32{products=false}))' %s | FileCheck %s --check-prefix=DEVICE
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,compute-in-f32,compare-answers))' %s -o /dev/null
 
 // Before: a softmax in half precision.
 // After: its operand widened, its result rounded.

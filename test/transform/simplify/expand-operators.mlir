@@ -1,4 +1,5 @@
 // RUN: hr-opt --expand-operators --mlir-print-debuginfo --mlir-print-local-scope %s | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,expand-operators,compare-answers))' %s -o /dev/null
 
 // CHECK-LABEL: func.func @softmax
 // CHECK: %[[MAX:.*]] = hr.reduce max %{{.*}} axes [1] {keep_dims = true} : (tensor<4x8xf32>) -> tensor<4x1xf32> loc("head")

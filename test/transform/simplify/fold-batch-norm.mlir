@@ -1,4 +1,5 @@
 // RUN: hr-opt --fold-batch-norm %s | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,fold-batch-norm,compare-answers))' %s -o /dev/null
 
 // CHECK-LABEL: func.func @first
 // CHECK-NOT: hr.batch_norm

@@ -1,4 +1,5 @@
 // RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(legalize-types))' | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,legalize-types,compare-answers))' %s -o /dev/null
 
 // Unsigned numbers are what their operations make of them.
 // CHECK-LABEL: func @unsigned

@@ -1,4 +1,5 @@
 // RUN: hr-opt --merge-maps %s | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,merge-maps,compare-answers))' %s -o /dev/null
 
 // CHECK-LABEL: func.func @chain
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>

@@ -1,4 +1,5 @@
 // RUN: hr-opt %s --pass-pipeline='builtin.module(func.func(recognize-attention))' | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,recognize-attention,compare-answers))' %s -o /dev/null
 
 #q = affine_map<(b, i, j, d) -> (b, i, d)>
 #k = affine_map<(b, i, j, d) -> (b, j, d)>

@@ -1,4 +1,5 @@
 // RUN: hr-opt --simplify-algebra --mlir-print-local-scope --split-input-file %s | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,simplify-algebra,compare-answers))' %s -o /dev/null
 
 // The example of the pass.
 // CHECK-LABEL: func.func @example(

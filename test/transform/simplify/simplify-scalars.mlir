@@ -1,4 +1,5 @@
 // RUN: hr-opt %s --simplify-scalars | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,simplify-scalars,compare-answers))' %s -o /dev/null
 
 // Mish: x * tanh(softplus(x)). Before: exp, log1p and tanh. After: exp and one division.
 // CHECK-LABEL: func @mish

@@ -37,12 +37,8 @@ public:
 private:
   Lanes block(int64_t begin, int64_t count) {
     std::vector<Lanes> positions(sizes.size());
-    int64_t distance = 1;
-    for (int64_t d = rank; d-- > 0;) {
-      for (int64_t i = 0; i < count; ++i)
-        positions[d].integers.push_back((begin + i) / distance % sizes[d]);
-      distance *= sizes[d];
-    }
+    auto outer = llvm::to_vector(llvm::seq<unsigned>(0, static_cast<unsigned>(rank)));
+    setPositions(positions, outer, Sizes(sizes).take_front(rank), begin, count);
     if (op.getReduced() == 0)
       return valuesAt(std::move(positions), count);
     Sizes reduced = Sizes(sizes).drop_front(rank);
@@ -72,45 +68,8 @@ private:
   Lanes elementsAt(const Tensor &operand, Value value, AffineMap map,
                    const std::vector<Lanes> &positions, int64_t count) {
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
-    Lanes result;
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t offset = 0;
-      for (auto [expr, size] : llvm::zip(map.getResults(), operand.shape())) {
-        int64_t index = valueAt(expr, positions, i);
-        if (index < 0 || index >= size)
-          throw InternalError(operatorName(op) + " reads element " + std::to_string(index) +
-                              " of a dimension of size " + std::to_string(size));
-        offset = offset * size + index;
-      }
-      Lanes lane = loadLanes(operand, element, offset, 1);
-      llvm::append_range(result.floats, lane.floats);
-      llvm::append_range(result.integers, lane.integers);
-    }
-    return result;
-  }
-
-  static int64_t valueAt(AffineExpr expr, const std::vector<Lanes> &positions, int64_t lane) {
-    if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      return positions[dim.getPosition()].integers[lane];
-    if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-      return constant.getValue();
-    auto binary = cast<AffineBinaryOpExpr>(expr);
-    int64_t lhs = valueAt(binary.getLHS(), positions, lane);
-    int64_t rhs = valueAt(binary.getRHS(), positions, lane);
-    switch (expr.getKind()) {
-    case AffineExprKind::Add:
-      return lhs + rhs;
-    case AffineExprKind::Mul:
-      return lhs * rhs;
-    case AffineExprKind::FloorDiv:
-      return llvm::divideFloorSigned(lhs, rhs);
-    case AffineExprKind::CeilDiv:
-      return llvm::divideCeilSigned(lhs, rhs);
-    case AffineExprKind::Mod:
-      return llvm::mod(lhs, rhs);
-    default:
-      throw InternalError("unknown kind of index");
-    }
+    return gatherLanes(operand, element,
+                       placesAt(map, positions, count, operand.shape(), operatorName(op)));
   }
 
   static Lanes splat(TypedAttr value, int64_t count) {
