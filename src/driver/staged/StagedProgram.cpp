@@ -2,9 +2,9 @@
 
 #include "driver/programs/DeclaredValues.h"
 #include "driver/staged/StageProfile.h"
-#include "driver/staged/host/TensorParts.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/import/StageImporter.h"
+#include "runtime/operators/TensorParts.h"
 #include "runtime/system/Text.h"
 
 #include <algorithm>
@@ -144,7 +144,7 @@ private:
       return list.tensor() ? std::string(nameOf(list.tensor()->dtype())) : "string";
     };
     auto lengthOf = [](const RuntimeValue &list) {
-      const Shape *shape = shapeOf(list);
+      const Shape *shape = operators::shapeOf(list);
       return shape && shape->size() == 1 ? shape->front() : -1;
     };
     const MapValue *map = value.map();

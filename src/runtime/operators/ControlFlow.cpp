@@ -1,11 +1,11 @@
 // If, Loop, Scan, and SequenceMap: graphs run inside of graphs.
-#include "driver/staged/host/HostOperators.h"
-#include "driver/staged/host/TensorParts.h"
+#include "runtime/operators/HostOperators.h"
+#include "runtime/operators/TensorParts.h"
 #include "runtime/system/Text.h"
 
 #include <algorithm>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 using Values = std::vector<RuntimeValue>;
 
@@ -24,12 +24,10 @@ static void checkCount(HostCall &c, const Values &results, size_t least) {
 /// The results of all iterations as one tensor with one more axis; what the body declares tells the
 /// type where there are none.
 static RuntimeValue stacked(HostCall &c, const Values &parts, int64_t axis,
-                            const onnx::ValueInfo &declared) {
+                            const BodyOutput &declared) {
   std::string what = "output " + inQuotes(declared.name) + " of its body: ";
   if (parts.empty()) {
-    Shape shape;
-    for (const onnx::Dim &dim : declared.shape.value_or(std::vector<onnx::Dim>()))
-      shape.push_back(dim.value.value_or(0));
+    Shape shape = declared.shape;
     shape.insert(shape.begin() + c.axis(axis, static_cast<int64_t>(shape.size()) + 1), 0);
     if (declared.isString)
       return StringTensor{shape, {}};
@@ -61,7 +59,7 @@ static Values runLoop(HostCall &c) {
   Values state;
   for (size_t i = 2; i < c.inputs.size(); ++i)
     state.push_back(c.input(i));
-  const std::vector<onnx::ValueInfo> &declared = c.body("body").outputs;
+  const std::vector<BodyOutput> &declared = c.bodyOutputs("body");
   size_t carried = state.size();
   if (declared.size() < carried + 1)
     c.fail(ErrorKind::InvalidModel,
@@ -95,7 +93,7 @@ namespace {
 class Scan {
 public:
   Scan(HostCall &c, size_t states, bool hasAxes)
-      : c(c), states(states), declared(c.body("body").outputs) {
+      : c(c), states(states), declared(c.bodyOutputs("body")) {
     inputAxes = c.node.getInts("scan_input_axes");
     inputDirections = c.node.getInts(hasAxes ? "scan_input_directions" : "directions");
     outputAxes = c.node.getInts("scan_output_axes");
@@ -157,7 +155,7 @@ private:
 
   HostCall &c;
   size_t states;
-  const std::vector<onnx::ValueInfo> &declared;
+  const std::vector<BodyOutput> &declared;
   std::vector<int64_t> inputAxes, inputDirections, outputAxes, outputDirections;
 };
 
@@ -217,7 +215,7 @@ static Values runBatchedScan(HostCall &c) {
     results.push_back(std::move(found));
   }
   Values joined;
-  const std::vector<onnx::ValueInfo> &declared = c.body("body").outputs;
+  const std::vector<BodyOutput> &declared = c.bodyOutputs("body");
   for (size_t k = 0; k < declared.size(); ++k) {
     Values parts;
     for (const Values &result : results)
@@ -228,7 +226,7 @@ static Values runBatchedScan(HostCall &c) {
 }
 
 static Values runScan(HostCall &c) {
-  if (c.opset < 9)
+  if (c.node.version < 9)
     return c.inputs.empty() ? Values() : runBatchedScan(c);
   size_t scanned = scanInputCount(c, c.inputs.size()), states = c.inputs.size() - scanned;
   Values state, inputs;
@@ -240,7 +238,7 @@ static Values runScan(HostCall &c) {
 /// The body for each element; what is no sequence is the same for all.
 static Values runSequenceMap(HostCall &c) {
   size_t length = c.sequence(0).size();
-  std::vector<Values> results(c.body("body").outputs.size());
+  std::vector<Values> results(c.bodyOutputs("body").size());
   for (size_t i = 0; i < length; ++i) {
     c.countIteration();
     Values given;
@@ -267,4 +265,4 @@ HostFamily controlFlowOperators() {
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

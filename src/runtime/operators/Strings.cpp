@@ -1,9 +1,8 @@
 // Operators on tensors of strings.
-#include "driver/staged/host/HostOperators.h"
-#include "driver/staged/host/RegularExpression.h"
-#include "driver/staged/host/TensorParts.h"
-#include "driver/staged/host/Text.h"
-#include "frontend/onnx/read/TensorReader.h"
+#include "runtime/operators/Characters.h"
+#include "runtime/operators/HostOperators.h"
+#include "runtime/operators/RegularExpression.h"
+#include "runtime/operators/TensorParts.h"
 #include "runtime/system/Text.h"
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 #include <cmath>
 #include <set>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 using Values = std::vector<RuntimeValue>;
 
@@ -77,7 +76,7 @@ static Values equal(HostCall &c) {
 }
 
 static Values regexFullMatch(HostCall &c) {
-  auto expression = c.prepared->get<RegularExpression>([&] {
+  auto expression = c.prepared.get<RegularExpression>([&] {
     try {
       return RegularExpression(c.node.getString("pattern", ""));
     } catch (const Error &error) {
@@ -154,14 +153,14 @@ static Tensor numbersOf(HostCall &c, const StringTensor &texts, DType dtype) {
   return wide.converted(dtype);
 }
 
+/// To the type that the attribute `to` names as nameOf does, or "string".
 static Values cast(HostCall &c) {
-  int64_t to = c.node.getInt("to", 0);
-  if (to == onnx::kStringCode)
+  std::string to = c.node.getString("to", "");
+  if (to == "string")
     return {c.input(0).strings() ? c.input(0) : RuntimeValue(textsOf(c.tensor(0)))};
-  auto dtype = onnx::dtypeOfCode(static_cast<int32_t>(std::clamp<int64_t>(to, 0, 99)));
+  std::optional<DType> dtype = parseDType(to);
   if (!dtype)
-    c.fail(ErrorKind::Unsupported,
-           "element type of code " + std::to_string(to) + " is not supported");
+    c.fail(ErrorKind::Unsupported, "element type " + inQuotes(to) + " is not supported");
   return {numbersOf(c, c.strings(0), *dtype)};
 }
 
@@ -173,14 +172,14 @@ static Values castLike(HostCall &c) {
 }
 
 static Values constant(HostCall &c) {
-  if (const onnx::Attribute *value = c.node.find("value"); value && value->stringTensor)
-    return {value->stringTensor};
+  if (const auto *value = c.node.get<RuntimeValue>("value"))
+    return {*value};
   if (c.node.find("value_string"))
     return {StringTensor{{}, {c.node.getString("value_string", "")}}};
-  const onnx::Attribute *list = c.node.find("value_strings");
-  if (!list || list->kind != onnx::Attribute::Strings)
+  if (!c.node.find("value_strings"))
     c.fail(ErrorKind::InvalidModel, "expected strings as its value");
-  return {StringTensor{{static_cast<int64_t>(list->strings.size())}, list->strings}};
+  std::vector<std::string> list = c.node.getStrings("value_strings");
+  return {StringTensor{{static_cast<int64_t>(list.size())}, list}};
 }
 
 //===--------------------------------------------------------------------------===//
@@ -225,9 +224,8 @@ static Values stringNormalizer(HostCall &c) {
     return isSensitive ? word : withCase(word, Case::Lower);
   };
   std::set<std::string> stopped;
-  if (const onnx::Attribute *words = c.node.find("stopwords"))
-    for (const std::string &word : words->strings)
-      stopped.insert(key(word));
+  for (const std::string &word : c.node.getStrings("stopwords"))
+    stopped.insert(key(word));
   StringTensor result;
   for (const std::string &word : texts.elements)
     if (!stopped.contains(key(word)))
@@ -307,4 +305,4 @@ HostFamily stringOperators() {
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -1,8 +1,8 @@
-// One call of an operator of the host: its inputs, checked, and the means to run the graphs inside
-// of the node. A fault is an Error that names the node.
+// A call of a host operator: its inputs, checked, and the means to run the graphs inside of the
+// node. A fault is an Error that names the node.
 #pragma once
 
-#include "driver/staged/StagedModel.h"
+#include "runtime/operators/HostNode.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/value/RuntimeValue.h"
@@ -12,8 +12,9 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 /// What an operator makes of its node's attributes, made at the first call that asks for it. Safe
 /// from any thread.
@@ -40,11 +41,11 @@ private:
 };
 
 struct HostCall {
-  const onnx::Node &node;
-  const int64_t opset;
+  const HostNode &node;
   std::vector<const RuntimeValue *> inputs; // null for an omitted one
-  Call &call;
-  Prepared *prepared; // of the node
+  Prepared &prepared;                       // of the node
+  /// How many more times bodies of loops may run.
+  int64_t &iterationsLeft;
   /// Runs the graph of an attribute.
   std::function<std::vector<RuntimeValue>(const std::string &attribute,
                                           std::span<const RuntimeValue>)>
@@ -64,8 +65,8 @@ struct HostCall {
 
   /// Counted from the end where it is negative.
   int64_t axis(int64_t axis, int64_t rank) const;
-  /// The graph of an attribute, for its declared types.
-  const onnx::Graph &body(const std::string &attribute) const;
+  /// The outputs that the graph of an attribute declares.
+  const std::vector<BodyOutput> &bodyOutputs(const std::string &attribute) const;
   /// To be called for each run of a loop's body.
   void countIteration() const;
 
@@ -74,4 +75,4 @@ struct HostCall {
   std::string nameOfInput(size_t i) const;
 };
 
-} // namespace headrace::staged
+} // namespace headrace::operators

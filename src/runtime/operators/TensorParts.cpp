@@ -1,4 +1,4 @@
-#include "driver/staged/host/TensorParts.h"
+#include "runtime/operators/TensorParts.h"
 
 #include "runtime/system/Error.h"
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 const Shape *shapeOf(const RuntimeValue &value) {
   if (const Tensor *tensor = value.tensor())
@@ -139,4 +139,4 @@ Tensor tensorOf(const std::vector<int64_t> &numbers) {
   return result;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -1,12 +1,12 @@
-// The operators of ONNX that are computed between compiled programs: control flow, sequences,
-// optionals, strings, pictures, results of data-dependent size, movement by numbers that keep
-// changing, and work whose amount depends on data. Adding one takes a function in the file of its
-// family and a line in that family's table.
+// Operators that the runtime computes between compiled programs: control flow, sequences,
+// optionals, strings, images, results of data-dependent size, data movement by integers that change
+// from call to call, and work whose amount depends on data. Their names and meaning are ONNX's. A
+// new one takes a function in the file of its family and a line in that family's table.
 #pragma once
 
-#include "driver/staged/host/HostCall.h"
+#include "runtime/operators/HostCall.h"
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 /// The values of the node's outputs, in order.
 using HostFunction = std::vector<RuntimeValue> (*)(HostCall &);
@@ -20,7 +20,7 @@ struct HostOperator {
   /// the operator runs here. None: only on values that compiled code does not take.
   std::optional<size_t> parametersFrom = std::nullopt;
   /// Whether a node is much cheaper here than compiled, because its work depends on data.
-  bool (*isCheaper)(const onnx::Node &) = nullptr;
+  bool (*isCheaper)(const HostNode &) = nullptr;
 };
 
 using HostFamily = std::span<const HostOperator>;
@@ -37,13 +37,8 @@ HostFamily imageOperators();
 HostFamily movementOperators();
 HostFamily regionOperators();
 
-/// Null if there is none.
-const HostOperator *findHostOperator(const onnx::Node &node, int64_t opset);
+/// Null if no operator has this name in this version of its operator set.
+const HostOperator *findHostOperator(const std::string &domain, const std::string &opType,
+                                     int64_t version);
 
-/// Whether the node makes strings of what is none, which its attributes tell.
-bool yieldsStrings(const onnx::Node &node);
-
-/// Whether the host computes the node of a program for this target cheaper than compiled code does.
-bool isCheaperOnHost(const onnx::Node &node, int64_t opset, const std::string &target);
-
-} // namespace headrace::staged
+} // namespace headrace::operators

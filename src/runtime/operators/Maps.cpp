@@ -1,6 +1,6 @@
 // Maps of ai.onnx.ml, as tensors and made of them, and strings as categories.
-#include "driver/staged/host/HostOperators.h"
-#include "driver/staged/host/TensorParts.h"
+#include "runtime/operators/HostOperators.h"
+#include "runtime/operators/TensorParts.h"
 #include "runtime/system/Text.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 using Values = std::vector<RuntimeValue>;
 
@@ -241,4 +241,4 @@ HostFamily mapOperators() {
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -1,4 +1,4 @@
-#include "driver/staged/host/RegexProgram.h"
+#include "runtime/operators/RegexProgram.h"
 
 #include "runtime/system/Error.h"
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 namespace {
 
@@ -389,4 +389,4 @@ private:
 
 RegexProgram parseRegex(std::wstring_view pattern) { return Parser(pattern).parse(); }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -1,8 +1,8 @@
 // Sequences and optionals.
-#include "driver/staged/host/HostOperators.h"
-#include "driver/staged/host/TensorParts.h"
+#include "runtime/operators/HostOperators.h"
+#include "runtime/operators/TensorParts.h"
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 using Values = std::vector<RuntimeValue>;
 
@@ -106,8 +106,7 @@ static Values concatFromSequence(HostCall &c) {
     c.fail(ErrorKind::ShapeMismatch,
            c.nameOfInput(0) + ": expected an element or more, found none");
   bool isNew = c.node.getInt("new_axis", 0) != 0;
-  const onnx::Attribute *given = c.node.find("axis");
-  if (!given)
+  if (!c.node.find("axis"))
     c.fail(ErrorKind::InvalidModel, "attribute 'axis' is missing");
   for (RuntimeValue &element : elements)
     if (!shapeOf(element))
@@ -163,4 +162,4 @@ HostFamily sequenceOperators() {
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

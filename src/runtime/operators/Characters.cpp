@@ -1,11 +1,11 @@
-#include "driver/staged/host/Text.h"
+#include "runtime/operators/Characters.h"
 
 #include <bit>
 #include <clocale>
 #include <cwctype>
 #include <locale.h>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 static_assert(sizeof(wchar_t) == 4, "a wide character holds a code point");
 
@@ -94,4 +94,4 @@ std::vector<std::string> split(std::string_view text, std::string_view delimiter
   return parts;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

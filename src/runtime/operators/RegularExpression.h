@@ -2,14 +2,14 @@
 // automaton whose states are made as the text asks for them.
 #pragma once
 
-#include "driver/staged/host/RegexProgram.h"
+#include "runtime/operators/RegexProgram.h"
 
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 class RegularExpression {
 public:
@@ -80,4 +80,4 @@ private:
   std::vector<bool> seen;               // nodes, while a step is made
 };
 
-} // namespace headrace::staged
+} // namespace headrace::operators

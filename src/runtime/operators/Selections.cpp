@@ -1,13 +1,13 @@
 // Operators whose results have as many elements as the data say.
-#include "driver/staged/host/HostOperators.h"
-#include "driver/staged/host/TensorParts.h"
+#include "runtime/operators/HostOperators.h"
+#include "runtime/operators/TensorParts.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 using Values = std::vector<RuntimeValue>;
 
@@ -226,4 +226,4 @@ HostFamily selectionOperators() {
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

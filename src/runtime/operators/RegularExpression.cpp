@@ -1,13 +1,13 @@
-#include "driver/staged/host/RegularExpression.h"
+#include "runtime/operators/RegularExpression.h"
 
-#include "driver/staged/host/Text.h"
+#include "runtime/operators/Characters.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"
 #include "runtime/system/Text.h"
 
 #include <algorithm>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 RegularExpression::RegularExpression(std::string_view pattern) {
   constexpr size_t longestPattern = 1000;
@@ -198,4 +198,4 @@ std::optional<RegularExpression::Match> RegexMatcher::find(std::wstring_view tex
   return best;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

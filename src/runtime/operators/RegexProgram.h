@@ -2,9 +2,9 @@
 // and whether a repetition is greedy make no difference, because matches are the longest ones.
 #pragma once
 
-#include "driver/staged/host/CharacterSet.h"
+#include "runtime/operators/CharacterSet.h"
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 /// Where a match may stand, between two characters.
 enum class Anchor { TextBegin, TextEnd, LineBegin, LineEnd, WordBoundary, NoWordBoundary };
@@ -26,4 +26,4 @@ struct RegexProgram {
 /// Throws Error, which says what is wrong with the pattern.
 RegexProgram parseRegex(std::wstring_view pattern);
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -1,11 +1,11 @@
 // Pictures in files: bytes in, and as many pixels out as the file says.
-#include "driver/staged/host/HostOperators.h"
+#include "runtime/operators/HostOperators.h"
 #include "runtime/system/Text.h"
 
 #include "image/Picture.h"
 #include <cstring>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 using Values = std::vector<RuntimeValue>;
 
@@ -58,4 +58,4 @@ HostFamily imageOperators() {
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 inline constexpr uint32_t kLastCharacter = 0x10ffff;
 
@@ -30,4 +30,4 @@ CharacterSet inBothCases(const CharacterSet &set);
 bool contains(const CharacterSet &set, uint32_t character);
 bool isWordCharacter(uint32_t character);
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -1,12 +1,12 @@
 // NonMaxSuppression: of boxes that overlap, the one with the highest score stays.
-#include "driver/staged/host/HostOperators.h"
-#include "driver/staged/host/TensorParts.h"
+#include "runtime/operators/HostOperators.h"
+#include "runtime/operators/TensorParts.h"
 #include "runtime/system/ThreadPool.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 namespace {
 
@@ -162,4 +162,4 @@ HostFamily suppressionOperators() {
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

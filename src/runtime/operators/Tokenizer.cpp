@@ -1,12 +1,12 @@
 // Strings cut into tokens: characters, what lies between separators, or what an expression matches.
-#include "driver/staged/host/HostOperators.h"
-#include "driver/staged/host/RegularExpression.h"
-#include "driver/staged/host/Text.h"
+#include "runtime/operators/Characters.h"
+#include "runtime/operators/HostOperators.h"
+#include "runtime/operators/RegularExpression.h"
 #include "runtime/system/Text.h"
 
 #include <algorithm>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 using Values = std::vector<RuntimeValue>;
 
@@ -131,7 +131,7 @@ static Values tokenize(HostCall &c) {
   if (texts.shape.empty() || texts.shape.size() > 2)
     c.fail(ErrorKind::ShapeMismatch,
            c.nameOfInput(0) + ": expected rank 1 or 2, found " + describe(c.input(0)));
-  auto tokenization = c.prepared->get<Tokenization>([&] { return Tokenization(c); });
+  auto tokenization = c.prepared.get<Tokenization>([&] { return Tokenization(c); });
   StringTensor result{texts.shape, {}};
   if (texts.elements.empty()) {
     result.shape.back() = 0; // as ONNX Runtime does, without a dimension of tokens
@@ -170,4 +170,4 @@ HostFamily tokenizerOperators() {
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -1,14 +1,14 @@
 // Operators that move elements to where numbers say. Compiled code is made for those numbers; where
 // they are others in every call, they are cheaper here.
-#include "driver/staged/host/HostOperators.h"
-#include "driver/staged/host/TensorParts.h"
+#include "runtime/operators/HostOperators.h"
+#include "runtime/operators/TensorParts.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 using Values = std::vector<RuntimeValue>;
 
@@ -289,4 +289,4 @@ HostFamily movementOperators() {
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 /// The shape of a tensor of numbers or strings; null for anything else.
 const Shape *shapeOf(const RuntimeValue &value);
@@ -30,4 +30,4 @@ Tensor scalarOf(int64_t number);
 Tensor scalarOf(bool truth);
 Tensor tensorOf(const std::vector<int64_t> &numbers);
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -1,9 +1,9 @@
-#include "driver/staged/host/HostCall.h"
+#include "runtime/operators/HostCall.h"
 
 #include "runtime/system/Interruption.h"
 #include "runtime/system/Text.h"
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 void HostCall::fail(ErrorKind kind, const std::string &what) const {
   throw Error(kind, node.describe() + ": " + what);
@@ -74,19 +74,19 @@ int64_t HostCall::axis(int64_t axis, int64_t rank) const {
   return axis < 0 ? axis + rank : axis;
 }
 
-const onnx::Graph &HostCall::body(const std::string &attribute) const {
-  const onnx::Attribute *found = node.find(attribute);
-  if (!found || !found->graph)
+const std::vector<BodyOutput> &HostCall::bodyOutputs(const std::string &attribute) const {
+  auto found = node.bodies.find(attribute);
+  if (found == node.bodies.end())
     fail(ErrorKind::InvalidModel,
          "attribute " + inQuotes(attribute) + ": expected a graph, found none");
-  return *found->graph;
+  return found->second;
 }
 
 void HostCall::countIteration() const {
   pollInterruption();
-  if (call.iterationsLeft-- <= 0)
+  if (iterationsLeft-- <= 0)
     fail(ErrorKind::OutOfRange, "expected loops to end, found them still running at the limit of "
                                 "iterations (HEADRACE_MAX_ITERATIONS sets it)");
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

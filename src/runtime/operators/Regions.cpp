@@ -3,7 +3,7 @@
 //
 // The weights of a sample are products of one for its row and one for its column, none of them
 // negative. So rows are combined first, for the columns of the region, and columns then.
-#include "driver/staged/host/HostOperators.h"
+#include "runtime/operators/HostOperators.h"
 #include "runtime/system/Text.h"
 #include "runtime/system/ThreadPool.h"
 
@@ -11,7 +11,7 @@
 #include <cmath>
 #include <limits>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 using Values = std::vector<RuntimeValue>;
 
@@ -189,7 +189,7 @@ static Alignment alignmentOf(HostCall &c) {
                                         inQuotes(mode) + " and " + std::to_string(height) + "x" +
                                         std::to_string(width));
   return {mode == "max",
-          c.opset >= 16 && transform == "half_pixel",
+          c.node.version >= 16 && transform == "half_pixel",
           c.node.getFloat("spatial_scale", 1),
           {height, width},
           {images[2], images[3]},
@@ -214,11 +214,11 @@ static Values roiAlign(HostCall &c) {
 }
 
 /// Whether the number of samples depends on the regions.
-static bool isAdaptive(const onnx::Node &node) { return node.getInt("sampling_ratio", 0) == 0; }
+static bool isAdaptive(const HostNode &node) { return node.getInt("sampling_ratio", 0) == 0; }
 
 HostFamily regionOperators() {
   static const HostOperator table[] = {{"", "RoiAlign", 10, roiAlign, std::nullopt, isAdaptive}};
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 /// Characters, each one code point; bytes that are no UTF-8 stand for themselves.
 std::wstring toCharacters(std::string_view text);
@@ -22,4 +22,4 @@ std::string withCase(std::string_view text, Case wanted);
 /// means runs of white space, which also go from both ends.
 std::vector<std::string> split(std::string_view text, std::string_view delimiter, int64_t most);
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -1,6 +1,6 @@
 // Labels and words as numbers: what models of text and tables begin and end with.
-#include "driver/staged/host/HostOperators.h"
-#include "driver/staged/host/TensorParts.h"
+#include "runtime/operators/HostOperators.h"
+#include "runtime/operators/TensorParts.h"
 #include "runtime/system/Text.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <map>
 #include <numeric>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 using Values = std::vector<RuntimeValue>;
 
@@ -26,23 +26,24 @@ template <class T> static Tensor listOf(DType dtype, const std::vector<T> &numbe
 /// A list that stands in one of several attributes: PREFIX_strings, _int64s, _floats or _tensor.
 static RuntimeValue listAttribute(HostCall &c, const std::string &prefix) {
   auto find = [&](const char *suffix) { return c.node.find(prefix + suffix); };
-  if (const onnx::Attribute *tensor = find("_tensor"))
-    return tensor->stringTensor ? RuntimeValue(tensor->stringTensor) : RuntimeValue(tensor->tensor);
-  if (const onnx::Attribute *list = find("_strings"))
-    return StringTensor{{static_cast<int64_t>(list->strings.size())}, list->strings};
-  if (const onnx::Attribute *list = find("_int64s"))
-    return listOf(DType::I64, list->ints);
-  if (const onnx::Attribute *list = find("_floats"))
-    return listOf(DType::F32, list->floats);
+  if (const auto *tensor = c.node.get<RuntimeValue>(prefix + "_tensor"))
+    return *tensor;
+  if (find("_strings")) {
+    std::vector<std::string> list = c.node.getStrings(prefix + "_strings");
+    return StringTensor{{static_cast<int64_t>(list.size())}, list};
+  }
+  if (find("_int64s"))
+    return listOf(DType::I64, c.node.getInts(prefix + "_int64s"));
+  if (const auto *list = c.node.get<std::vector<float>>(prefix + "_floats"))
+    return listOf(DType::F32, *list);
   c.fail(ErrorKind::InvalidModel, "expected an attribute " + prefix + "_strings, " + prefix +
                                       "_int64s, " + prefix + "_floats or " + prefix + "_tensor");
 }
 
 /// The label of values without a key, as a list of one.
 static RuntimeValue defaultLabel(HostCall &c, const RuntimeValue &values) {
-  if (const onnx::Attribute *tensor = c.node.find("default_tensor"))
-    return tensor->stringTensor ? RuntimeValue(tensor->stringTensor)
-                                : RuntimeValue(tensor->tensor.reshaped({1}));
+  if (const auto *tensor = c.node.get<RuntimeValue>("default_tensor"))
+    return tensor->strings() ? *tensor : RuntimeValue(tensor->tensor()->reshaped({1}));
   if (values.strings())
     return StringTensor{{1}, {c.node.getString("default_string", "_Unused")}};
   DType dtype = values.tensor()->dtype();
@@ -187,12 +188,9 @@ public:
 private:
   /// The pool lists all sequences of one word, then those of two, and so on.
   void readPool(HostCall &c) {
-    RuntimeValue pool;
-    if (const onnx::Attribute *words = c.node.find("pool_strings"))
-      pool = StringTensor{{static_cast<int64_t>(words->strings.size())}, words->strings};
-    else
-      pool = tensorOf(c.node.getInts("pool_int64s"));
-    std::vector<std::string> words = keysOf(pool);
+    std::vector<std::string> words = c.node.find("pool_strings")
+                                         ? c.node.getStrings("pool_strings")
+                                         : keysOf(tensorOf(c.node.getInts("pool_int64s")));
     std::vector<int64_t> starts = c.node.getInts("ngram_counts");
     starts.push_back(static_cast<int64_t>(words.size()));
     size_t next = 0;
@@ -219,13 +217,13 @@ private:
              "attribute 'mode': expected TF, IDF or TFIDF, found " + inQuotes(mode));
     isBinary = mode == "IDF";
     weights.assign(columns, 1);
-    const onnx::Attribute *given = c.node.find("weights");
+    const auto *given = c.node.get<std::vector<float>>("weights");
     if (!given || mode == "TF")
       return;
-    if (given->floats.size() != indexes.size())
+    if (given->size() != indexes.size())
       c.fail(ErrorKind::InvalidModel, "attribute 'weights': expected as many as 'ngram_indexes'");
-    for (size_t i = 0; i < given->floats.size(); ++i)
-      weights[indexes[i]] = given->floats[i];
+    for (size_t i = 0; i < given->size(); ++i)
+      weights[indexes[i]] = (*given)[i];
   }
 
   int64_t least, most, skips;
@@ -240,7 +238,7 @@ static Values tfIdfVectorizer(HostCall &c) {
   if (!shape || shape->empty() || shape->size() > 2)
     c.fail(ErrorKind::ShapeMismatch,
            c.nameOfInput(0) + ": expected rank 1 or 2, found " + describe(c.input(0)));
-  auto counter = c.prepared->get<WordCounter>([&] { return WordCounter(c); });
+  auto counter = c.prepared.get<WordCounter>([&] { return WordCounter(c); });
   std::vector<std::string> words = keysOf(c.input(0));
   int64_t rows = shape->size() == 2 ? (*shape)[0] : 1, length = shape->back();
   Tensor result = Tensor::allocate(DType::F32, shape->size() == 2 ? Shape{rows, counter->columns}
@@ -267,4 +265,4 @@ HostFamily encodingOperators() {
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -1,10 +1,10 @@
-#include "driver/staged/host/CharacterSet.h"
+#include "runtime/operators/CharacterSet.h"
 
-#include "driver/staged/host/Text.h"
+#include "runtime/operators/Characters.h"
 
 #include <algorithm>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 bool contains(const CharacterSet &set, uint32_t character) {
   auto after = std::upper_bound(set.begin(), set.end(), character,
@@ -86,4 +86,4 @@ std::optional<CharacterSet> namedSet(std::wstring_view name) {
   return std::nullopt;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators

@@ -1,10 +1,10 @@
 // Tensors of strings under another shape.
-#include "driver/staged/host/HostOperators.h"
-#include "driver/staged/host/TensorParts.h"
+#include "runtime/operators/HostOperators.h"
+#include "runtime/operators/TensorParts.h"
 
 #include <algorithm>
 
-namespace headrace::staged {
+namespace headrace::operators {
 
 using Values = std::vector<RuntimeValue>;
 
@@ -100,4 +100,4 @@ HostFamily stringShapeOperators() {
   return table;
 }
 
-} // namespace headrace::staged
+} // namespace headrace::operators
