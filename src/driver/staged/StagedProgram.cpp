@@ -3,6 +3,7 @@
 #include "driver/programs/DeclaredValues.h"
 #include "driver/staged/StageProfile.h"
 #include "frontend/onnx/import/Importer.h"
+#include "frontend/onnx/import/IntegerGraph.h"
 #include "frontend/onnx/import/StageImporter.h"
 #include "runtime/operators/TensorParts.h"
 #include "runtime/system/Text.h"
@@ -84,6 +85,8 @@ StagedProgram::StagedProgram(std::string name, onnx::Model file, const Settings 
                 model.name + ": expected no recipe for a model that runs in stages, because its "
                              "shapes or control flow depend on data");
   try {
+    if (std::optional<onnx::Graph> integers = onnx::integerGraph(model.file.graph))
+      model.file.graph = std::move(*integers);
     model.opset = onnx::checkedOpset(model.file);
     plan = std::make_unique<GraphPlan>(model.file.graph, model, nullptr);
   } catch (const Error &error) {
