@@ -20,9 +20,6 @@ namespace {
 /// Passes of other components ask for machines by the names of targets.
 [[maybe_unused]] const bool machinesProvided = [] {
   provideMachines([](StringRef name) -> const Machine & { return findTarget(name).machine(); });
-  // Packages name them, too.
-  coarse::addEngine();
-  vta::addEngine();
   return true;
 }();
 

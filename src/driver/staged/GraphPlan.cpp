@@ -106,9 +106,10 @@ PlannedNode GraphPlan::planned(const onnx::Node &node) {
   for (const std::string &output : node.outputs)
     result.outputs.push_back(output.empty() ? -1 : idOf(output));
   int64_t opset = node.opset.value_or(model.opset);
-  if (const HostOperator *host = findHostOperator(node, opset)) {
+  if (const operators::HostOperator *host = findHostOperator(node, opset)) {
     result.host = host->function;
-    result.prepared = std::make_unique<Prepared>();
+    result.hostNode = hostNodeOf(node, opset);
+    result.prepared = std::make_unique<operators::Prepared>();
     result.parametersFrom = host->parametersFrom;
   }
   result.isHostAlways =

@@ -1,12 +1,12 @@
 // A graph that is run in stages. Nodes whose import needs nothing but what is known are compiled
 // together, as one program; a node that needs the value of something waits until that is computed,
-// and is compiled for it. Operators of the host (staged/host) run between those programs. Graphs
+// and is compiled for it. Host operators (runtime/operators) run between those programs. Graphs
 // inside of nodes are plans themselves.
 #pragma once
 
+#include "driver/staged/HostNodes.h"
 #include "driver/staged/Stage.h"
 #include "driver/staged/StagedModel.h"
-#include "driver/staged/host/HostOperators.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/value/RuntimeValue.h"
 
@@ -20,11 +20,12 @@ namespace headrace::staged {
 
 struct PlannedNode {
   const onnx::Node *node;
-  std::vector<int> inputs;     // values by number, -1 for an omitted one
-  std::vector<int> reads;      // inputs, and what graphs inside take from this one; each once
-  std::vector<int> outputs;    // -1 for one that nobody asks for
-  HostFunction host = nullptr; // null if only compiled code computes it
-  std::unique_ptr<Prepared> prepared; // what `host` keeps between calls
+  std::vector<int> inputs;  // values by number, -1 for an omitted one
+  std::vector<int> reads;   // inputs, and what graphs inside take from this one; each once
+  std::vector<int> outputs; // -1 for one that nobody asks for
+  operators::HostFunction host = nullptr;        // null if only compiled code computes it
+  operators::HostNode hostNode;                  // the node as `host` takes it
+  std::unique_ptr<operators::Prepared> prepared; // what `host` keeps between calls
   bool isHostAlways = false; // else on values that are not numeric tensors, and if `isChanging`
   std::optional<size_t> parametersFrom;                     // HostOperator's
   std::map<std::string, std::unique_ptr<GraphPlan>> bodies; // by attribute

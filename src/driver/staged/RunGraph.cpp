@@ -130,11 +130,12 @@ void GraphPlan::runHostNodes(Frame &frame, Call &call) {
 void GraphPlan::runOnHost(size_t index, Frame &frame, Call &call) {
   const PlannedNode &planned = nodes[index];
   const onnx::Node &node = *planned.node;
-  HostCall host{node, node.opset.value_or(model.opset), {}, call, planned.prepared.get(), {}};
+  if (!planned.host)
+    throw Error(ErrorKind::TypeMismatch,
+                node.describe() + ": expected numeric tensors as inputs, got others");
+  operators::HostCall host{planned.hostNode, {}, *planned.prepared, call.iterationsLeft, {}};
   for (int input : planned.inputs)
     host.inputs.push_back(input < 0 ? nullptr : frame.at(input));
-  if (!planned.host)
-    host.fail(ErrorKind::TypeMismatch, "expected numeric tensors as inputs, got others");
   host.runBody = [&](const std::string &attribute, std::span<const RuntimeValue> inputs) {
     auto body = planned.bodies.find(attribute);
     if (body == planned.bodies.end())

@@ -2,9 +2,10 @@
 
 #include "driver/programs/DeclaredValues.h"
 #include "driver/staged/StageProfile.h"
-#include "driver/staged/host/TensorParts.h"
 #include "frontend/onnx/import/Importer.h"
+#include "frontend/onnx/import/IntegerGraph.h"
 #include "frontend/onnx/import/StageImporter.h"
+#include "runtime/operators/TensorParts.h"
 #include "runtime/system/Text.h"
 
 #include <algorithm>
@@ -86,6 +87,8 @@ StagedProgram::StagedProgram(std::string name, onnx::Model file, const Settings 
             ": expected no recipe for a model that is split into several programs, because its "
             "shapes or control flow depend on data");
   try {
+    if (std::optional<onnx::Graph> integers = onnx::integerGraph(model.file.graph))
+      model.file.graph = std::move(*integers);
     model.opset = onnx::checkedOpset(model.file);
     plan = std::make_unique<GraphPlan>(model.file.graph, model, nullptr);
   } catch (const Error &error) {
@@ -146,7 +149,7 @@ private:
       return list.tensor() ? std::string(nameOf(list.tensor()->dtype())) : "string";
     };
     auto lengthOf = [](const RuntimeValue &list) {
-      const Shape *shape = shapeOf(list);
+      const Shape *shape = operators::shapeOf(list);
       return shape && shape->size() == 1 ? shape->front() : -1;
     };
     const MapValue *map = value.map();

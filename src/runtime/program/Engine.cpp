@@ -1,6 +1,5 @@
 #include "runtime/program/Engine.h"
 
-#include "runtime/cuda/CudaEngine.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Listing.h"
@@ -31,7 +30,11 @@ struct Engines {
 
 Engines &engines() {
   static const HostEngine host;
-  static Engines known{{}, {&host, &cuda::engine()}};
+  static Engines known = [] {
+    std::vector<const Engine *> all = shippedEngines();
+    all.insert(all.begin(), &host);
+    return Engines{{}, std::move(all)};
+  }();
   return known;
 }
 

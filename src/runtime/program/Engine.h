@@ -86,6 +86,8 @@ const Engine *lookUpEngine(std::string_view name);
 const Engine &findEngine(std::string_view name);
 /// Makes one known, for good; a name that is known already stays what it is.
 void addEngine(const Engine &engine);
+/// The engines of this build besides the host's: a table in src/engines.
+std::vector<const Engine *> shippedEngines();
 
 /// The engine whose code this is: the host's architecture is that of "cpu", any other is the name
 /// of its engine.

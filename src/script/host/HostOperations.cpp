@@ -1,5 +1,6 @@
 #include "script/host/HostOperations.h"
 
+#include "runtime/operators/TensorParts.h"
 #include "runtime/sparse/Products.h"
 #include "runtime/sparse/Structure.h"
 #include "runtime/system/AvailableMemory.h"
@@ -9,7 +10,6 @@
 #include "script/plan/ZeroCells.h"
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 namespace headrace::script {
@@ -72,16 +72,11 @@ Matrix bound(bool columns, std::span<const Value> parts, const char *what) {
       sparse.push_back(sparseOf(*part.matrix()));
     return columns ? sparse::bindColumns(sparse) : sparse::bindRows(sparse);
   }
-  Tensor result = newMatrix(size.rows, size.cols);
-  double *out = result.as<double>();
-  for (const Value &part : parts) {
-    Tensor dense = part.dense(what);
-    int64_t height = dense.shape()[0], width = dense.shape()[1];
-    for (int64_t i = 0; i < height && width > 0; ++i)
-      std::memcpy(out + i * size.cols, dense.as<double>() + i * width, width * sizeof(double));
-    out += columns ? width : height * size.cols;
-  }
-  return result;
+  std::vector<RuntimeValue> dense;
+  for (const Value &part : parts)
+    dense.emplace_back(part.dense(what));
+  return madeMatrix(size.rows, size.cols,
+                    [&] { return *operators::concatenate(dense, columns ? 1 : 0)->tensor(); });
 }
 
 Tensor sampled(const CsrMatrix &pattern, const Matrix &x) {

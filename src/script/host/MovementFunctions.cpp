@@ -1,4 +1,5 @@
 // Functions that move cells about.
+#include "runtime/operators/TensorParts.h"
 #include "runtime/sparse/Structure.h"
 
 #include "script/host/HostFunctions.h"
@@ -214,12 +215,8 @@ Matrix pickRows(const Matrix &whole, const std::vector<int64_t> &rows) {
   if (auto *sparse = std::get_if<CsrMatrix>(&whole))
     return inPreferredFormat(sparse::pickRows(*sparse, rows));
   const Tensor &matrix = std::get<Tensor>(whole);
-  int64_t cols = matrix.shape()[1];
-  Tensor result = newMatrix(static_cast<int64_t>(rows.size()), cols);
-  for (size_t i = 0; i < rows.size() && cols > 0; ++i)
-    std::memcpy(result.as<double>() + i * cols, matrix.as<double>() + rows[i] * cols,
-                cols * sizeof(double));
-  return result;
+  return madeMatrix(static_cast<int64_t>(rows.size()), matrix.shape()[1],
+                    [&] { return *operators::take(matrix, 0, rows).tensor(); });
 }
 
 Value reverse(HostCall &call) {

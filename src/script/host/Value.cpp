@@ -197,13 +197,17 @@ void checkMatrixSize(const char *what, double rows, double cols) {
                                                 " cells, as many as this machine's memory holds");
 }
 
-Tensor newMatrix(int64_t rows, int64_t cols) {
+Tensor madeMatrix(int64_t rows, int64_t cols, FunctionRef<Tensor()> make) {
   try {
-    return Tensor::allocate(DType::F64, {rows, cols});
+    return make();
   } catch (const OutOfMemory &error) {
     throw error.withPurpose("matrix", "a dense matrix of " + sizesText(static_cast<double>(rows),
                                                                        static_cast<double>(cols)));
   }
+}
+
+Tensor newMatrix(int64_t rows, int64_t cols) {
+  return madeMatrix(rows, cols, [&] { return Tensor::allocate(DType::F64, {rows, cols}); });
 }
 
 } // namespace headrace::script

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/matrix/Matrix.h"
+#include "runtime/system/FunctionRef.h"
 
 #include "script/language/Ast.h"
 
@@ -71,6 +72,9 @@ std::string sizesText(double rows, double cols);
 /// Refuses sizes that no matrix has: fractions, less than 0, more cells than memory could ever
 /// hold.
 void checkMatrixSize(const char *what, double rows, double cols);
+
+/// The dense matrix that `make` returns. If memory does not suffice, the Error names its sizes.
+Tensor madeMatrix(int64_t rows, int64_t cols, FunctionRef<Tensor()> make);
 
 /// A dense matrix, not initialised.
 Tensor newMatrix(int64_t rows, int64_t cols);

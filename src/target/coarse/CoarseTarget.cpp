@@ -88,6 +88,4 @@ std::unique_ptr<const Target> makeTarget(StringRef name, StringRef file) {
   return std::make_unique<CoarseTarget>(name, file);
 }
 
-void addEngine() { headrace::addEngine(rewrite::coarseEngine()); }
-
 } // namespace headrace::coarse

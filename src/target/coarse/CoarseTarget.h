@@ -10,7 +10,4 @@ namespace headrace::coarse {
 /// without a path, as soon as anything is compiled.
 std::unique_ptr<const Target> makeTarget(llvm::StringRef name, llvm::StringRef file);
 
-/// Makes the interpreter of mapped programs known to the process.
-void addEngine();
-
 } // namespace headrace::coarse

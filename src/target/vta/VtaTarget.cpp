@@ -137,6 +137,4 @@ std::unique_ptr<const Target> makeTarget(StringRef name, StringRef file) {
   return std::make_unique<VtaTarget>(name, file);
 }
 
-void addEngine() { headrace::addEngine(vtaEngine()); }
-
 } // namespace headrace::vta

@@ -10,7 +10,4 @@ namespace headrace::vta {
 /// is not a configuration.
 std::unique_ptr<const Target> makeTarget(llvm::StringRef name, llvm::StringRef file);
 
-/// Makes the simulator known to the process as an engine.
-void addEngine();
-
 } // namespace headrace::vta

@@ -212,7 +212,7 @@ TEST_F(EngineTest, AnUnknownEngineIsNamed) {
     if (each.engine == "far")
       each.engine = "nearby";
   EXPECT_EQ(errorOf(ErrorKind::Unsupported, [&] { farExecutable(program); }),
-            "unknown engine 'nearby'; expected cpu, cuda or far");
+            "unknown engine 'nearby'; expected cpu, cuda, vta, coarse or far");
 }
 
 TEST_F(EngineTest, CodeOfAnotherEngineSaysWhyNot) {

@@ -10,7 +10,9 @@ static bool is(const Node &node, std::string_view opType) {
   return node.domain.empty() && node.opType == opType;
 }
 
-GraphView::GraphView(const Graph &graph) {
+GraphView::GraphView(const Graph &graph, const GraphView *around) : around(around) {
+  for (const ValueInfo &input : graph.inputs)
+    inputs.insert(input.name);
   for (const Initializer &initializer : graph.initializers)
     if (initializer.tensor)
       constants[initializer.name] = &initializer.tensor;
@@ -58,8 +60,10 @@ std::optional<size_t> GraphView::onlyReader(const std::string &value) const {
 }
 
 const Tensor *GraphView::constant(const std::string &value) const {
-  auto found = constants.find(value);
-  return found == constants.end() ? nullptr : found->second;
+  if (auto found = constants.find(value); found != constants.end())
+    return found->second;
+  bool isOwn = inputs.contains(value) || producers.contains(value);
+  return around && !isOwn ? around->constant(value) : nullptr;
 }
 
 void FreshNames::collect(const Graph &graph) {

@@ -1,5 +1,5 @@
-// A graph's values: who computes them, who reads them, which are constants. Of a graph that is not
-// changed meanwhile, and of its own nodes; graphs inside of them only read.
+// A graph's values: which node computes each, which nodes read it, which are constants. The graph
+// must not change meanwhile. Graphs inside of its nodes count as readers alone.
 #pragma once
 
 #include "frontend/onnx/read/OnnxModel.h"
@@ -11,7 +11,9 @@ namespace headrace::onnx {
 
 class GraphView {
 public:
-  explicit GraphView(const Graph &graph);
+  /// `around` is the graph whose node has this one inside, null for a model's graph: its constants
+  /// are constants here, too. It must outlive this view.
+  explicit GraphView(const Graph &graph, const GraphView *around = nullptr);
 
   /// The node that computes a value, by its place in the graph.
   std::optional<size_t> producer(const std::string &value) const;
@@ -29,7 +31,8 @@ private:
   std::map<std::string, size_t> producers;
   std::map<std::string, std::vector<size_t>> uses;
   std::map<std::string, const Tensor *> constants;
-  std::set<std::string> outputs, elsewhere;
+  std::set<std::string> inputs, outputs, elsewhere;
+  const GraphView *around;
 };
 
 /// A name that is not in the graph yet, beginning with `base`.

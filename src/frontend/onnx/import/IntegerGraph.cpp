@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <span>
 
@@ -26,7 +25,9 @@ struct Product {
 
 class Rewriter {
 public:
-  explicit Rewriter(const Graph &graph) : source(graph), view(graph), fresh(graph) {}
+  /// `around` as in GraphView; `fresh` has the names of the whole model.
+  Rewriter(const Graph &graph, const GraphView *around, FreshNames &fresh)
+      : source(graph), view(graph, around), fresh(fresh) {}
   std::optional<Graph> run();
 
 private:
@@ -52,11 +53,12 @@ private:
                  const std::string &output);
   bool rewriteMover(size_t at);
   std::optional<size_t> onlyReaderAfter(size_t at) const;
+  Node withBodies(const Node &node);
   void removeUnread();
 
   const Graph &source;
   GraphView view;
-  FreshNames fresh;
+  FreshNames &fresh;
   Graph result;
   std::set<size_t> done; // nodes that others were written for
   bool isChanged = false;
@@ -120,9 +122,8 @@ std::optional<Product> Rewriter::productOf(const Node &node) const {
 }
 
 std::string Rewriter::addConstant(const std::string &base, Tensor tensor) {
-  std::string name = fresh(base);
-  result.initializers.push_back({name, std::move(tensor)});
-  return name;
+  result.initializers.push_back({fresh(base), std::move(tensor)});
+  return result.initializers.back().name;
 }
 
 void Rewriter::add(const Node &from, const std::string &suffix, const char *opType,
@@ -337,6 +338,18 @@ bool Rewriter::rewriteMover(size_t at) {
   return true;
 }
 
+/// The node with the graphs inside of it rewritten.
+Node Rewriter::withBodies(const Node &node) {
+  Node result = node;
+  for (Attribute &attribute : result.attributes)
+    if (attribute.graph)
+      if (auto body = Rewriter(*attribute.graph, &view, fresh).run()) {
+        attribute.graph = std::make_shared<Graph>(std::move(*body));
+        isChanged = true;
+      }
+  return result;
+}
+
 /// Floats that nobody reads any more.
 void Rewriter::removeUnread() {
   std::set<std::string> read;
@@ -359,7 +372,7 @@ std::optional<Graph> Rewriter::run() {
     if (rewriteProduct(i) || rewriteMover(i))
       isChanged = true;
     else
-      result.nodes.push_back(source.nodes[i]);
+      result.nodes.push_back(withBodies(source.nodes[i]));
   }
   if (!isChanged)
     return std::nullopt;
@@ -367,11 +380,20 @@ std::optional<Graph> Rewriter::run() {
   return std::move(result);
 }
 
-std::optional<Graph> integerGraph(const Graph &graph) {
-  bool isQuantized = std::ranges::any_of(graph.nodes, [](const Node &node) {
-    return node.domain.empty() && node.opType == "DequantizeLinear";
+static bool isQuantized(const Graph &graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node &node) {
+    return (node.domain.empty() && node.opType == "DequantizeLinear") ||
+           std::ranges::any_of(node.attributes, [](const Attribute &attribute) {
+             return attribute.graph && isQuantized(*attribute.graph);
+           });
   });
-  return isQuantized ? Rewriter(graph).run() : std::nullopt;
+}
+
+std::optional<Graph> integerGraph(const Graph &graph) {
+  if (!isQuantized(graph))
+    return std::nullopt;
+  FreshNames fresh(graph);
+  return Rewriter(graph, nullptr, fresh).run();
 }
 
 } // namespace headrace::onnx

@@ -6,7 +6,8 @@
 // Sums of products of bytes are exact in 32 bits, where those of floats are rounded, and bytes are
 // a quarter of the data. The bias is added in integers where it has the scale of the product. Gemm
 // and MatMul likewise. An operator that only moves or selects numbers, between a pair of one scale,
-// moves the integers. Scales and zero points must be constants.
+// moves the integers. Scales and zero points must be constants. Graphs inside of nodes are
+// rewritten likewise.
 #pragma once
 
 #include "frontend/onnx/read/OnnxModel.h"
