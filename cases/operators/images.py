@@ -170,6 +170,26 @@ def transposed_cases() -> list[Case]:
             "ConvTranspose", x, normal(4, 3, 2, 2), strides=[2, 2], pads=[1, 0, 0, 0],
             label="side by side, cut",
         ),
+        one(
+            "ConvTranspose", normal(2, 3, 4, 5), normal(3, 5, 4, 6, seed=1), strides=[2, 3], pads=[1, 2, 1, 1],
+            label="phases in one",
+        ),
+        one(
+            "ConvTranspose", normal(2, 3, 4, 5), normal(3, 5, 3, 5, seed=1), f32(1, 2, 3, 4, 5), strides=[2, 3],
+            pads=[1, 0, 2, 4], output_padding=[1, 2], free={0: ["n", 3, "h", "w"]}, label="phases, free",
+        ),
+        one(
+            "ConvTranspose", normal(1, 3, 4, 5), normal(3, 2, 2, 1, seed=1), strides=[3, 2], pads=[1, 0, 0, 0],
+            output_padding=[2, 1], label="phases without taps",
+        ),
+        one(
+            "ConvTranspose", normal(1, 4, 6, 5), normal(4, 1, 3, 3, seed=1), strides=[2, 3], dilations=[3, 3], group=4,
+            pads=[0, 1, 1, 2], label="phases of dilated channels",
+        ),
+        one(
+            "ConvTranspose", normal(1, 3, 3, 4, 2), normal(3, 4, 3, 4, 2, seed=1), strides=[2, 2, 3],
+            dilations=[1, 1, 2], pads=[1, 1, 0, 1, 1, 1], label="phases 3d",
+        ),
         one("Col2Im", normal(2, 12, 20), ints(5, 6), ints(2, 2), constants=(1, 2), opset=18),
         one(
             "Col2Im", normal(1, 18, 9), ints(5, 5), ints(3, 3), constants=(1, 2), strides=[2, 2],

@@ -11,6 +11,8 @@ void populateMovementSimplifications(mlir::RewritePatternSet &patterns);
 void populateMapSimplifications(mlir::RewritePatternSet &patterns);
 /// Convolutions and poolings: parts of the window that only ever read padding.
 void populateWindowSimplifications(mlir::RewritePatternSet &patterns);
+/// Convolutions of spread images: phase by phase, without the zeros.
+void populateWindowPhases(mlir::RewritePatternSet &patterns);
 /// Contractions: 1x1 convolutions become one; transposes around one are absorbed.
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
 /// The canonicalizations of every operation in use.

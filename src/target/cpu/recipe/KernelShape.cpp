@@ -143,10 +143,10 @@ std::optional<int64_t> dimReadAcross(const KernelLoops &loops) {
       loops.elementBytes != 4)
     return std::nullopt;
   int64_t across = cast<AffineDimExpr>(maps[0].getResults().back()).getPosition();
-  bool isEven = llvm::all_of(ArrayRef{across, last}, [&](int64_t dim) {
-    return !loops.isOpen(dim) && loops.ranges[dim] % loops.lanes() == 0;
+  bool fillsSquares = llvm::all_of(ArrayRef{across, last}, [&](int64_t dim) {
+    return !loops.isOpen(dim) && loops.ranges[dim] >= loops.lanes();
   });
-  return across != last && isEven ? std::optional(across) : std::nullopt;
+  return across != last && fillsSquares ? std::optional(across) : std::nullopt;
 }
 
 int64_t rowLength(const KernelLoops &loops) {

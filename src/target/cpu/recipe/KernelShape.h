@@ -24,8 +24,8 @@ int64_t rowsHeld(const Machine &machine, mlir::linalg::GenericOp op, unsigned ro
 /// How many of `size` rows a register tile takes, at most `most`. `even`: only tiles that divide
 /// the rows, so that the rows can be shared among cells.
 int64_t rowTile(int64_t size, int64_t most, bool even);
-/// The dimension along which the only operand lies in memory, where that is not the result's, and
-/// both are cut evenly into squares of vectors.
+/// The dimension along which the only operand lies in memory, if that is not the result's and both
+/// fill squares of vectors.
 std::optional<int64_t> dimReadAcross(const KernelLoops &loops);
 /// Whether the kernel is a product whose right side lies along what is summed up, in matrices that
 /// its tiles can copy into the order of the columns.
