@@ -10,6 +10,7 @@ import torch
 from headrace.errors import DivisionByZeroError, OutOfRangeError
 from headrace.torch._fallback import OURS
 from headrace.torch._lower import Program
+from headrace.torch._results import inverse
 from headrace.torch._runnable import Runnable
 
 Gradients = list[torch.Tensor | None]
@@ -21,6 +22,11 @@ class Training:
     def __init__(self, program: Program, wanted: list[int]) -> None:
         names = [program.names[i] for i in wanted]
         forward, backward, self.kept, _ = program.model.forward_and_backward(names, None)
+        #: Of what is kept: tensors that are changed before backward may need them.
+        self.copied = [
+            i in (program.changing if is_input else changed_outputs(program))
+            for is_input, i in self.kept
+        ]
         self.forward = Runnable(forward, program.device)
         self.backward = Runnable(backward, program.device)
         self.wanted = wanted
@@ -33,9 +39,23 @@ class Training:
         self.plain = [i for i in range(self.results) if i not in self.differentiable]
         self.arranged = [i for i, out in enumerate(program.outputs) if out.order is not None]
 
+    def arrange(self, gradients: Gradients) -> Gradients:
+        """Gradients of the program's inputs as those of PyTorch's."""
+        orders = self.program.orders
+        if not orders:
+            return gradients
+        return [
+            x.permute(inverse(orders[i])) if i in orders and x is not None else x
+            for i, x in zip(self.wanted, gradients)
+        ]
+
     def reaches(self, wanted: int, given: list[int]) -> bool:
         """Whether autograd leads from one of these outputs to the input."""
         return any(wanted in self.program.outputs[i].reached for i in given)
+
+
+def changed_outputs(program: Program) -> set[int]:
+    return {i for i, output in enumerate(program.outputs) if output.changes}
 
 
 class Call:
@@ -102,12 +122,14 @@ class Function(torch.autograd.Function):
     def forward(
         ctx: Any, training: Training, call: Call, *inputs: torch.Tensor
     ) -> tuple[torch.Tensor, ...]:
-        outputs = training.forward(list(inputs))
         ctx.training = training
         ctx.inputs = len(inputs)
+        inputs = training.program.stored(list(inputs))
+        outputs = training.forward(inputs)
         carrier = Carrier()
         carrier.call = call
-        kept = ((inputs if is_input else outputs)[i] for is_input, i in training.kept)
+        kept = [(inputs if is_input else outputs)[i] for is_input, i in training.kept]
+        kept = [x.clone() if copied else x for x, copied in zip(kept, training.copied)]
         ctx.save_for_backward(*kept, carrier)
         ctx.set_materialize_grads(False)
         results = outputs[: training.results]
@@ -133,7 +155,7 @@ class Function(torch.autograd.Function):
         else:
             try:
                 every = training.backward([*kept, *materialized(ctx, gradients)])
-                found = every
+                found = every = training.arrange(every)
                 if wanted is not training.wanted:
                     found = [every[training.wanted.index(i)] for i in wanted]
             except (OutOfRangeError, DivisionByZeroError):

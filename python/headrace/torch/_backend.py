@@ -5,16 +5,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import torch
 from torch import fx
 
 from headrace import _core
 from headrace.errors import Error, InvalidArgumentError, UnsupportedError
-from headrace.torch._capture import Capture, attributes_as_inputs, capture
-from headrace.torch._context import Unsupported, fixed
-from headrace.torch._execute import Executor
-from headrace.torch._fallback import OURS, Fallback, compiling
-from headrace.torch._lower import SETTINGS, Program, lower
+from headrace.torch._compile import GraphCompiler
+from headrace.torch._fallback import Fallback
+from headrace.torch._lower import SETTINGS
+from headrace.torch._report import record
 
 OPTIONS = ("strict", "target", "training", *SETTINGS)
 
@@ -37,15 +35,10 @@ def backend(
     options = options or {}
     check_options("backend 'headrace'", options)
     fallback = Fallback(module, example_inputs, options.get("strict", False))
-    try:
-        with compiling():
-            source, held = attributes_as_inputs(module)
-            program = lower_settling(capture(source), fallback.name, options)
-    except OURS as reason:
-        fallback(reason)
-        return module.forward
-    run = Executor(program, options.get("training", True), source, fallback)
-    return (lambda *args: run(*args, *held)) if held else run
+    compiler = GraphCompiler(module, options, fallback)
+    run = compiler.run()
+    record(compiler.report())
+    return run
 
 
 def check_options(who: str, options: dict[str, Any]) -> None:
@@ -80,37 +73,3 @@ def check_settings(settings: tuple[tuple[str, Any], ...]) -> None:
         x = builder.input("x", "f32", [2])
         builder.output("y", builder.elementwise("neg", [x]))
         builder.finish(_core.Settings(**dict(settings)))
-
-
-def lower_settling(captured: Capture, name: str, options: dict[str, Any]) -> Program:
-    """Where dynamic dimensions are in the way, all but batches take the values they have now.
-
-    PyTorch then asks for another graph when they change.
-    """
-    try:
-        return lower(captured, name, options)
-    except (Unsupported, Error):
-        if not settle_sizes(captured):
-            raise
-        return lower(captured, name, options)
-
-
-def settle_sizes(captured: Capture) -> bool:
-    """Fixes every dynamic dimension that is not the first dimension of an input; whether there were any."""
-    shapes = [
-        node.meta["val"].shape
-        for node in captured.graph.nodes
-        if node.op == "placeholder" and isinstance(node.meta["val"], torch.Tensor)
-    ]
-    batches = {expression(shape[0]) for shape in shapes if len(shape)}
-    settled = False
-    for shape in shapes:
-        for size in shape[1:]:
-            if fixed(size) is None and expression(size) not in batches:
-                int(size)  # a condition of the graph from now on
-                settled = True
-    return settled
-
-
-def expression(size: Any) -> Any:
-    return size.node.expr if isinstance(size, torch.SymInt) else size

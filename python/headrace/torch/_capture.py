@@ -18,8 +18,9 @@ from torch._subclasses.functional_tensor import FunctionalTensor, FunctionalTens
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.traceback import preserve_node_meta
 
-from headrace.torch._context import Unsupported
+from headrace.torch._context import Reason, Unsupported
 from headrace.torch._decompositions import decompositions
+from headrace.torch._fallback import first_line, place_of, unsupported
 from headrace.torch._interpreter import GraphInterpreter
 from headrace.torch._results import Results, find_results
 
@@ -67,10 +68,13 @@ def capture(module: fx.GraphModule) -> Capture:
     mutated: list[int] = []
 
     def trace() -> fx.GraphModule:
-        run = functional(GraphInterpreter(module, recording), results, mutated)
+        nonlocal interpreter
+        interpreter = GraphInterpreter(module, recording)
+        run = functional(interpreter, results, mutated)
         return make_fx(run, decomposition_table=decompositions())(*fakes)
 
     recording = torch.is_grad_enabled()
+    interpreter: GraphInterpreter | None = None
     # cuDNN's normalization changes running statistics without saying so.
     with torch.no_grad(), torch.backends.cudnn.flags(enabled=False), preserve_node_meta(), mode:
         try:
@@ -79,8 +83,13 @@ def capture(module: fx.GraphModule) -> Capture:
         except RuntimeError:
             # Some of PyTorch's operators in place know dynamic dimensions in Python alone, which takes
             # others apart further than need be.
-            with enable_python_dispatcher(), state_restored():
-                traced = trace()
+            try:
+                with enable_python_dispatcher(), state_restored():
+                    traced = trace()
+            except RuntimeError as error:
+                what = f"{type(error).__name__}: {first_line(error)}"
+                node = interpreter.current
+                raise unsupported([Reason(what, node and place_of(node), node)]) from error
     traced.graph.eliminate_dead_code(is_impure_node=has_effect)
     found = list(traced.graph.output_node().args[0])
     kept = len(found) - len(mutated)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sympy
@@ -38,10 +39,28 @@ OF_SIZES = {
 }  # fmt: skip
 
 
-class Unsupported(Exception):
-    """A feature that the program does not have; the message names it."""
+Place = tuple[str, int]  # a file of the user's, and a line of it
 
-    place: tuple[str, int] | None = None  # the file and line of the user's that asks for it
+
+@dataclass(frozen=True)
+class Reason:
+    """A feature that the program does not have, and which node of PyTorch's graph asks for it."""
+
+    what: str
+    place: Place | None = None
+    node: fx.Node | None = None
+
+
+class Unsupported(Exception):
+    """One or more features that the program does not have; the message names them."""
+
+    def __init__(self, message: str, reasons: Sequence[Reason] = ()) -> None:
+        super().__init__(message)
+        self.reasons = list(reasons)
+
+    @property
+    def place(self) -> Place | None:
+        return next((reason.place for reason in self.reasons if reason.place), None)
 
 
 def dtype_name(dtype: torch.dtype) -> str:
@@ -228,6 +247,19 @@ class Context:
     def constant(self, value: torch.Tensor) -> Tensor:
         value = value.detach().cpu().contiguous()
         return self.builder.constant(value, dtype_name(value.dtype))
+
+    def iota(self, size: Any) -> Tensor:
+        """0, 1, 2, ... as 64-bit integers."""
+        known = self.size(size)
+        if isinstance(known, int):
+            return self.constant(torch.arange(known))
+        return self.builder.scan("sum", self.full(1, "i64", [known]), 0, True, False)
+
+    def product(self, sizes: Iterable[Size]) -> Size:
+        total: Size = 1
+        for size in sizes:
+            total = self.builder.arithmetic("mul", total, size)
+        return total
 
     def cast(self, x: Tensor, dtype: str) -> Tensor:
         return self.builder.cast(x, dtype)

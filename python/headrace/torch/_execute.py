@@ -77,7 +77,7 @@ class Executor:
             with nullcontext() if torch.is_grad_enabled() else torch.enable_grad():
                 outputs = Function.apply(self.training(wanted), call, *inputs)
         else:
-            outputs = self.inference(inputs)
+            outputs = self.inference(program.stored(inputs))
             for i, output in enumerate(program.outputs):
                 outputs[i] = output.arrange(outputs[i])
         if program.mutated:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from torch._guards import CompileContext, TracingContext
 from torch.utils.weak import WeakIdKeyDictionary
 
 from headrace.errors import Error, InternalError, UnsupportedError
-from headrace.torch._context import Unsupported
+from headrace.torch._context import Place, Reason, Unsupported
 
 
 class FallbackWarning(UserWarning):
@@ -63,13 +63,20 @@ class Fallback:
         text = describe(reason)
         if self.strict:
             raise UnsupportedError(f"headrace: '{self.name}' is not compiled: {text}") from reason
+        kind = "" if isinstance(reason, InternalError) else "not supported: "
+        self.tell(reason, f"runs in PyTorch: {kind}{text}")
+
+    def partly(self, reason: Unsupported, compiled: str) -> None:
+        """Warns of the operators that stay in PyTorch between programs."""
+        self.tell(reason, f"{compiled}; not supported: {describe(reason)}")
+
+    def tell(self, reason: Exception, text: str) -> None:
         place = getattr(reason, "place", None) or self.place or (__file__, 1)
         key = (self.frame, self.name, text, place)
         if key in self.told:
             return
         self.told.add(key)
-        kind = "" if isinstance(reason, InternalError) else "not supported: "
-        message = f"headrace: '{self.name}' runs in PyTorch: {kind}{text}"
+        message = f"headrace: '{self.name}' {text}"
         # With a registry Python would pass over the same words for another model.
         warnings.warn_explicit(message, FallbackWarning, *place, registry=None)
 
@@ -112,7 +119,6 @@ def name_of(module: fx.GraphModule) -> str:
 
 # Lines of the user's
 
-Place = tuple[str, int]
 TORCH = str(Path(torch.__file__).parent)
 
 
@@ -131,8 +137,10 @@ def shown(place: Place | None) -> str:
     return f" ({Path(place[0]).name}:{place[1]})" if place else ""
 
 
-def unsupported(reasons: dict[str, Place | None]) -> Unsupported:
-    """What names all of them, with the lines they come from."""
-    error = Unsupported(", ".join(name + shown(place) for name, place in reasons.items()))
-    error.place = next(iter(reasons.values()))
-    return error
+def unsupported(reasons: Sequence[Reason]) -> Unsupported:
+    """An exception that names each feature once, with the line that first asks for it."""
+    first: dict[str, Reason] = {}
+    for reason in reasons:
+        first.setdefault(reason.what, reason)
+    names = (reason.what + shown(reason.place) for reason in first.values())
+    return Unsupported(", ".join(names), reasons)

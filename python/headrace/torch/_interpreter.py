@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import combinations
 from typing import Any
 
 import torch
 from torch import fx
 from torch._ops import HigherOrderOperator
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.utils import _pytree as pytree
 
-from headrace.torch._context import Unsupported
+from headrace.torch._context import Reason, Unsupported
 from headrace.torch._fallback import first_line, place_of, unsupported
-from headrace.torch._results import example, storage_of, tensors_in
+from headrace.torch._results import example, overlap, storage_of, tensors_in
 
 #: Effects that a gradient of the program's own would pass over, by the name of the function or
 #: method.
@@ -27,6 +29,9 @@ REFUSED = {
     "_func_increment_nesting": "torch.func.functionalize",
     "_enter_dual_level": "torch.autograd.forward_ad",
 }
+
+#: The entry of a traced node's `meta` with the node of PyTorch's graph that it was traced from.
+SOURCE = "headrace_source"
 
 #: Higher-order operators that are their body, for the program's purposes.
 BODIES = {"tag_activation_checkpoint", "wrap", "invoke_subgraph"}
@@ -47,16 +52,22 @@ class GraphInterpreter(fx.Interpreter):
             for node in module.graph.nodes
         )
         self.aliases: dict[Any, list[fx.Node]] = {}  # the nodes so far, by their memory
+        self.current: fx.Node | None = None
 
     def run_node(self, n: fx.Node) -> Any:
         if n.op == "output":
             return self.fetch_args_kwargs_from_env(n)[0][0]
+        self.current = n
+        last = last_traced()
         try:
             return self.run_checked(n)
-        except Unsupported as reason:
-            if reason.place is None:
-                raise unsupported({first_line(reason): place_of(n)}) from None
-            raise
+        except Unsupported as error:
+            inner = error.reasons or [Reason(first_line(error), place_of(n))]
+            reasons = [Reason(each.what, each.place, n) for each in inner]
+            raise unsupported(reasons) from None
+        finally:
+            for traced in traced_after(last):
+                traced.meta[SOURCE] = n
 
     def run_checked(self, n: fx.Node) -> Any:
         versions = [(arg, self.version(arg)) for arg in n.all_input_nodes]
@@ -74,10 +85,13 @@ class GraphInterpreter(fx.Interpreter):
         """Refuses changes in place that autograd does not see as the program would."""
         if any(is_wrapped(example(arg)) for arg in changed):
             raise Unsupported("a tensor is changed in place inside of torch.func.vmap")
-        if not self.ever_recording:  # an optimizer's step, say
-            return
         for storage in {storage_of(example(arg)) for arg in changed if tensors_in(example(arg))}:
             sharing = self.aliases.get(storage, [])
+            inputs = [example(each) for each in sharing if each.op == "placeholder"]
+            if any(overlap(x, y) for x, y in combinations(inputs, 2)):
+                raise Unsupported("an input is changed that shares memory with another")
+            if not self.ever_recording:  # an optimizer's step, say
+                continue
             if not any(needs_gradient(each) for each in sharing):
                 continue
             if any(each.op == "placeholder" for each in sharing):
@@ -142,6 +156,19 @@ class GraphInterpreter(fx.Interpreter):
         if isinstance(value, torch.Tensor) and value.requires_grad:
             raise Unsupported(f"the parameter {target}, which is not an input of the graph")
         return value
+
+
+def last_traced() -> fx.Node | None:
+    """The node that was traced last, in the graph that is being traced."""
+    mode = get_proxy_mode()
+    return None if mode is None else mode.tracer.graph._root.prev
+
+
+def traced_after(last: fx.Node | None) -> Iterator[fx.Node]:
+    node = None if last is None else last.next
+    while node is not None and node.op != "root":
+        yield node
+        node = node.next
 
 
 def in_c_order(args: Any) -> Any:

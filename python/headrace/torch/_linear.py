@@ -10,6 +10,7 @@ from torch import fx
 
 from headrace.torch._context import Context, Tensor, Unsupported, aten, fixed
 from headrace.torch._elementwise import scaled
+from headrace.torch._resize import uneven_average
 
 # Matrix products
 
@@ -77,14 +78,51 @@ def convolution(
     padding: Sequence[int], dilation: Sequence[int], transposed: bool,
     output_padding: Sequence[int], groups: int,
 ) -> Tensor:  # fmt: skip
-    if transposed:
-        raise Unsupported("a transposed convolution")
     rank = c.rank(x) - 2
-    pads = spread(padding, rank) * 2
-    result = c.builder.convolution(
-        x, weight, spread(stride, rank), spread(dilation, rank), pads, groups
-    )
+    strides, dilations, pads = (spread(each, rank) for each in (stride, dilation, padding))
+    if transposed:
+        extra = spread(output_padding, rank)
+        result = transposed_convolution(c, x, weight, strides, pads, dilations, extra, groups)
+    else:
+        result = c.builder.convolution(x, weight, strides, dilations, pads * 2, groups)
     return result if bias is None else c.map("add", result, c.per_channel(bias, rank + 2))
+
+
+def transposed_convolution(
+    c: Context, x: Tensor, weight: Tensor, strides: list[int], pads: list[int],
+    dilations: list[int], extra: list[int], groups: int,
+) -> Tensor:  # fmt: skip
+    """A convolution of the elements a stride apart with the filter turned around."""
+    n, channels, *sizes = c.shape_of(x)
+    window = c.shape_of(weight)[2:]
+    low = [d * (w - 1) - p for d, w, p in zip(dilations, window, pads)]
+    high = [each + more for each, more in zip(low, extra)]
+    starts = [0, 0, *(max(each, 0) for each in low)]
+    spaced = [
+        c.add(c.builder.arithmetic("mul", c.sub(size, 1), stride), 1 + max(a, 0) + max(b, 0))
+        for size, stride, a, b in zip(sizes, strides, low, high)
+    ]
+    wide = c.builder.place(x, starts, [n, channels, *spaced], [1, 1, *strides])
+    cut_low = [max(-each, 0) for each in low]
+    cut = [a + max(-b, 0) for a, b in zip(cut_low, high)]
+    if any(cut):
+        kept = [c.sub(size, less) for size, less in zip(spaced, cut)]
+        wide = c.builder.slice(wide, [0, 0, *cut_low], [n, channels, *kept], [1] * (len(sizes) + 2))
+    turned = turned_filter(c, weight, groups)
+    none = [0] * (2 * len(sizes))
+    return c.builder.convolution(wide, turned, [1] * len(sizes), dilations, none, groups)
+
+
+def turned_filter(c: Context, weight: Tensor, groups: int) -> Tensor:
+    """[C, M / groups, window] as the filter [M, C / groups, window] that reads backwards."""
+    channels, results, *window = c.shape_of(weight)
+    rank = len(window) + 2
+    apart = c.builder.reshape(weight, [groups, channels // groups, results, *window])
+    order = [0, 2, 1, *range(3, rank + 1)]
+    shape = [groups * results, channels // groups, *window]
+    together = c.builder.reshape(c.builder.transpose(apart, order), shape)
+    starts = [0, 0, *(size - 1 for size in window)]
+    return c.builder.slice(together, starts, shape, [1, 1, *[-1] * len(window)])
 
 
 def batched(c: Context, x: Tensor, rank: int) -> Tensor:
@@ -159,30 +197,16 @@ def adaptive_average_pool(c: Context, x: Tensor, sizes: Sequence[int]) -> Tensor
     if all(size == 1 for size in result):
         last = c.rank(x)
         return c.builder.reduce("mean", x, list(range(last - rank, last)), True)
-    window = []
-    for size, wanted in zip(map(fixed, source), map(fixed, result)):
-        if size is None or size % wanted:
-            raise Unsupported(f"adaptive pooling of {size} elements to {wanted}")
-        window.append(size // wanted)
+    sizes, wanted = list(map(fixed, source)), list(map(fixed, result))
+    if None in sizes:
+        raise Unsupported("adaptive pooling of a dynamic dimension")
+    if any(size % count for size, count in zip(sizes, wanted)):
+        return uneven_average(c, x, sizes, wanted)
+    window = [size // count for size, count in zip(sizes, wanted)]
     pooled = c.builder.pool(
         "average", batched(c, x, rank), window, window, [1] * rank, [0] * (2 * rank), False
     )
     return c.builder.reshape(pooled, c.shape)
-
-
-@aten("upsample_nearest2d.default", "upsample_nearest2d.vec")
-def upsample_nearest(c: Context, x: Tensor, *_: Any, **__: Any) -> Tensor:
-    """Every element repeated, where the factor is whole."""
-    source, result = c.value_of(0).shape, c.value.shape
-    factors = []
-    for size, wanted in zip(map(fixed, source[2:]), map(fixed, result[2:])):
-        if size is None or wanted is None or wanted % size:
-            raise Unsupported(f"nearest upsampling of {size} elements to {wanted}")
-        factors.append(wanted // size)
-    n, channels, height, width = c.shape_of(x)
-    split = c.builder.reshape(x, [n, channels, height, 1, width, 1])
-    wide = c.builder.broadcast(split, [n, channels, height, factors[0], width, factors[1]])
-    return c.builder.reshape(wide, c.shape)
 
 
 # Attention

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -151,28 +152,42 @@ def resolve(node: Any) -> Any:
 
 def reached(output: fx.Node, inputs: dict[fx.Node, int]) -> set[int]:
     """The inputs that autograd's own graph leads to."""
-    leaves = {id(example(node)): i for node, i in inputs.items()}
-    edges = {
-        example(node).grad_fn: i
-        for node, i in inputs.items()
-        if isinstance(example(node), torch.Tensor) and example(node).grad_fn is not None
-    }
     found: set[int] = set()
-    seen = set()
-    pending = [example(output).grad_fn]
-    while pending:
-        step = pending.pop()
-        if step is None or step in seen:
+    if not example(output).requires_grad:
+        return found
+    leaves: dict[int, int] = {}
+    edges: dict[Any, int] = {}
+    for node, i in inputs.items():
+        value = example(node)
+        if not isinstance(value, torch.Tensor) or not value.requires_grad:
             continue
-        seen.add(step)
-        if step in edges:
-            found.add(edges[step])
+        if value.is_leaf:
+            leaves[id(value)] = i
+        elif is_changed(value):  # its place in autograd's graph is that of a later value
+            found.add(i)
+        else:
+            edges[value.grad_fn, value.output_nr] = i
+    seen = set()
+    pending = [(example(output).grad_fn, example(output).output_nr)]
+    while pending:
+        edge = pending.pop()
+        step = edge[0]
+        if step is None or edge in seen:
+            continue
+        seen.add(edge)
+        if edge in edges:
+            found.add(edges[edge])
             continue
         variable = getattr(step, "variable", None)
         if id(variable) in leaves:
             found.add(leaves[id(variable)])
-        pending += [following for following, _ in step.next_functions]
+        pending += step.next_functions
     return found
+
+
+def is_changed(value: torch.Tensor) -> bool:
+    """Whether the graph changes the tensor, or one that shares its memory, in place."""
+    return not value.is_inference() and value._version > 0
 
 
 # Values as PyTorch saw them when it traced the graph
@@ -201,10 +216,31 @@ def is_expanded(value: torch.Tensor) -> bool:
     return any(stride == 0 and size != 1 for size, stride in zip(value.shape, value.stride()))
 
 
+def overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors of one storage have elements in common, as far as their first and last tell."""
+    (first, last), (other, end) = extent(a), extent(b)
+    return first <= end and other <= last
+
+
+def extent(value: torch.Tensor) -> tuple[int, int]:
+    shape, strides = hints(value.shape), hints(value.stride())
+    (first,) = hints([value.storage_offset()])
+    return first, first + sum((size - 1) * stride for size, stride in zip(shape, strides))
+
+
+def hints(sizes: Iterable[Any]) -> list[int]:
+    """The values that symbolic sizes have in the call that is traced."""
+    return [size.node.hint if isinstance(size, torch.SymInt) else size for size in sizes]
+
+
 def memory_order(value: torch.Tensor) -> list[int] | None:
     """The dimensions from the outermost in memory to the innermost; None is C order, or close."""
     if value.is_contiguous():
         return None
-    strides = [s.node.hint if isinstance(s, torch.SymInt) else s for s in value.stride()]
+    strides = hints(value.stride())
     order = sorted(range(value.dim()), key=lambda dim: -strides[dim])
     return order if value.permute(order).is_contiguous() else None
+
+
+def inverse(order: list[int]) -> list[int]:
+    return [order.index(i) for i in range(len(order))]

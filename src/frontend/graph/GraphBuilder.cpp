@@ -59,6 +59,12 @@ struct GraphBuilder::Impl {
   }
 };
 
+static hr::ReduceKind reduceKind(const std::string &name) {
+  if (auto known = hr::symbolizeReduceKind(name))
+    return *known;
+  throw InternalError("no reduction is called " + name);
+}
+
 GraphBuilder::GraphBuilder(std::shared_ptr<MLIRContext> context, std::string name)
     : impl(std::make_unique<Impl>(std::move(context), std::move(name))) {}
 GraphBuilder::~GraphBuilder() = default;
@@ -221,6 +227,38 @@ Node GraphBuilder::gather(Node data, Node indices, int64_t axis, bool fromEnd) {
   return impl->add(op.infer<hr::GatherOp>(impl->get(data), inside, axis));
 }
 
+Node GraphBuilder::checkedIndices(Node indices, const Size &size, bool fromEnd) {
+  OperatorBuilder op = impl->op();
+  AffineExpr high = impl->get(size);
+  return impl->add(op.checkedIndices(impl->get(indices), fromEnd ? -high : op.dim(0), high));
+}
+
+Node GraphBuilder::scatter(Node updates, Node indices, Node data, const std::string &kind) {
+  hr::ReduceKindAttr combine;
+  if (!kind.empty())
+    combine = hr::ReduceKindAttr::get(impl->context.get(), reduceKind(kind));
+  Value target = impl->get(data);
+  return impl->add(impl->op().create<hr::ScatterOp>(target.getType(), impl->get(updates),
+                                                    impl->get(indices), target, combine));
+}
+
+Node GraphBuilder::place(Node x, const Integers &starts, const Sizes &sizes,
+                         const Integers &steps) {
+  OperatorBuilder op = impl->op();
+  SymbolicShape from = llvm::map_to_vector(starts, [&](int64_t start) { return op.dim(start); });
+  RankedTensorType type = op.checkedType(impl->get(sizes), impl->elementType(x));
+  return impl->add(
+      op.create<hr::PlaceOp>(type, impl->get(x), symbolMap(from, impl->context.get()), steps));
+}
+
+Node GraphBuilder::sort(Node x, int64_t axis, bool descending, const Size &count) {
+  OperatorBuilder op = impl->op();
+  SymbolicShape shape = shapeOf(impl->get(x));
+  shape[axis] = impl->get(count);
+  RankedTensorType type = op.checkedType(shape, impl->writer.builder.getI64Type());
+  return impl->add(op.create<hr::SortOp>(type, impl->get(x), axis, descending));
+}
+
 Node GraphBuilder::targets(Node x, const Size &classes, int64_t ignored) {
   return impl->add(impl->op().checkedTargets(impl->get(x), impl->get(classes), ignored));
 }
@@ -230,10 +268,13 @@ Node GraphBuilder::targets(Node x, const Size &classes, int64_t ignored) {
 //===--------------------------------------------------------------------------===//
 
 Node GraphBuilder::reduce(const std::string &kind, Node x, const Integers &axes, bool keepDims) {
-  auto known = hr::symbolizeReduceKind(kind);
-  if (!known)
-    throw InternalError("no reduction is called " + kind);
-  return impl->add(impl->op().reduce(*known, impl->get(x), axes, keepDims));
+  return impl->add(impl->op().reduce(reduceKind(kind), impl->get(x), axes, keepDims));
+}
+
+Node GraphBuilder::scan(const std::string &kind, Node x, int64_t axis, bool exclusive,
+                        bool reverse) {
+  return impl->add(
+      impl->op().infer<hr::ScanOp>(impl->get(x), reduceKind(kind), axis, exclusive, reverse));
 }
 
 Node GraphBuilder::softmax(Node x, int64_t axis, bool log) {

@@ -83,6 +83,18 @@ public:
   /// The numbers of classes, each in [0, classes) or `ignored`; another one is an error when the
   /// program runs.
   Node targets(Node x, const Size &classes, int64_t ignored);
+  /// The indices, as they are. One outside of [0, size), or of [-size, size) if `fromEnd` says so,
+  /// is an error when the program runs.
+  Node checkedIndices(Node indices, const Size &size, bool fromEnd);
+  /// The rows `updates` [outer, T, inner] put into `data` [outer, size, inner] where `indices` [T]
+  /// say: added ("sum"), multiplied, compared, or instead of the data's own (no kind).
+  Node scatter(Node updates, Node indices, Node data, const std::string &kind);
+  /// Zeros with the elements of `x` at every `steps`-th position from `starts` on.
+  Node place(Node x, const Integers &starts, const Sizes &sizes, const Integers &steps);
+  /// The positions of the first `count` elements along an axis, in order; equal ones keep theirs.
+  Node sort(Node x, int64_t axis, bool descending, const Size &count);
+  /// Cumulative "sum" or "prod".
+  Node scan(const std::string &kind, Node x, int64_t axis, bool exclusive, bool reverse);
   /// "sum", "mean", "max", "min", "prod".
   Node reduce(const std::string &kind, Node x, const Integers &axes, bool keepDims);
   Node softmax(Node x, int64_t axis, bool log);

@@ -10,7 +10,7 @@ hr = pytest.importorskip("headrace")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import torch.nn.functional as F  # noqa: E402
-from headrace.torch import _backend, _capture, _decompositions, _lower  # noqa: E402
+from headrace.torch import _capture, _compile, _decompositions, _lower  # noqa: E402
 from headrace.torch._context import Unsupported  # noqa: E402
 
 from cases.torch_models import MODELS  # noqa: E402
@@ -33,7 +33,7 @@ def lowered(
                     node.meta["example_value"] = torch.empty_strided(
                         fake.shape, fake.stride(), dtype=fake.dtype, device="cuda:0"
                     )
-        programs.append(_backend.lower_settling(_capture.capture(module), "test", options))
+        programs.append(_compile.lower_settling(_capture.capture(module), "test", options))
         return module.forward
 
     torch.compile(function, backend=grab)(*inputs)
