@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace import _core
+from headrace import _core, _frames
 from headrace.errors import InvalidArgumentError, IoError, TypeMismatchError
 
 
@@ -92,8 +92,8 @@ class Script:
     """A script ready to be called with the variables it starts from; made by `headrace.script`.
 
     Matrices are NumPy arrays, SciPy sparse matrices, PyTorch tensors and whatever else speaks DLPack
-    or the buffer protocol; arrays of doubles are used in place. Code compiled for one call serves
-    the next.
+    or the buffer protocol; arrays of doubles are used in place. Frames are dicts of columns, or
+    tables of pandas. Code compiled for one call serves the next.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Variables(Mapping[str, Any]):
     """The variables of a script after a run. Each is converted when it is first read.
 
     Matrices are NumPy arrays of rank 2, or SciPy CSR matrices where the script kept them sparse;
-    lists are lists of (name, value).
+    lists are lists of (name, value), frames dicts of columns.
     """
 
     def __init__(self, variables: Any) -> None:
@@ -164,6 +164,8 @@ def _to_value(name: str, value: Any) -> Any:
         return value
     if isinstance(value, np.generic) and value.ndim == 0:
         return value.item()
+    if _frames.is_frame(value):
+        return _frames.to_parts(name, value)
     if hasattr(value, "tocsr"):
         matrix = value.tocsr()
         return (
@@ -199,6 +201,8 @@ def _from_value(value: Any) -> Any:
         return [(name, _from_value(entry)) for name, entry in value]
     if not isinstance(value, tuple):
         return value
+    if value[0] == "frame":
+        return _frames.from_parts(value[2])
     rows, columns, offsets, indices, values = value
     try:
         from scipy.sparse import csr_matrix
