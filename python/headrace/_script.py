@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace import _core
+from headrace import _core, _frames
 from headrace.errors import InvalidArgumentError, IoError, TypeMismatchError
 
 
@@ -93,8 +93,8 @@ class Script:
     """A script ready to be called; made by `headrace.script`, or by `headrace.load` from a package.
 
     Matrices are NumPy arrays, SciPy sparse matrices, PyTorch tensors and anything else that
-    supports DLPack or the buffer protocol; arrays of doubles are used in place. Later calls reuse
-    the code compiled for earlier ones.
+    supports DLPack or the buffer protocol; arrays of doubles are used in place. Frames are dicts of
+    columns, or tables of pandas. Later calls reuse the code compiled for earlier ones.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Variables(Mapping[str, Any]):
     """The variables of a script after a run, a mapping. Each is converted when it is first read.
 
     Matrices are NumPy arrays of rank 2, or SciPy CSR matrices if the script has them in sparse
-    form; lists are lists of (name, value).
+    form; lists are lists of (name, value), frames dicts of columns.
     """
 
     def __init__(self, variables: Any) -> None:
@@ -167,6 +167,8 @@ def _to_value(name: str, value: Any) -> Any:
         return value
     if isinstance(value, np.generic) and value.ndim == 0:
         return value.item()
+    if _frames.is_frame(value):
+        return _frames.to_parts(name, value)
     if hasattr(value, "tocsr"):
         matrix = value.tocsr()
         return (
@@ -202,6 +204,8 @@ def _from_value(value: Any) -> Any:
         return [(name, _from_value(entry)) for name, entry in value]
     if not isinstance(value, tuple):
         return value
+    if value[0] == "frame":
+        return _frames.from_parts(value[2])
     rows, columns, offsets, indices, values = value
     try:
         from scipy.sparse import csr_matrix

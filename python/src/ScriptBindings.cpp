@@ -5,9 +5,11 @@
 #include "Bindings.h"
 #include "Interpreter.h"
 #include "script/PackagedScript.h"
+#include "script/host/Frame.h"
 #include "verify/ScriptVerification.h"
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -36,8 +38,9 @@ Tensor arrayFromPython(nb::handle value, DType type, size_t rank) {
   return tensorFromPython(value, spec, 0, fail);
 }
 
-/// A variable from headrace._script: a scalar, an f64 array of rank 2, or the parts of a sparse
-/// matrix (rows, columns, offsets, indices, values).
+/// A variable from headrace._script: a scalar, an f64 array of rank 2, the parts of a sparse matrix
+/// (rows, columns, offsets, indices, values), or those of a frame.
+Value frameFromPython(const nb::tuple &parts);
 Value valueFromPython(nb::handle value) {
   if (nb::isinstance<nb::bool_>(value))
     return nb::cast<bool>(value);
@@ -49,12 +52,38 @@ Value valueFromPython(nb::handle value) {
     return nb::cast<std::string>(value);
   if (nb::isinstance<nb::tuple>(value)) {
     auto parts = nb::cast<nb::tuple>(value);
+    if (nb::isinstance<nb::str>(parts[0]))
+      return frameFromPython(parts);
     return inPreferredFormat(CsrMatrix::fromArrays(
         nb::cast<int64_t>(parts[0]), nb::cast<int64_t>(parts[1]),
         arrayFromPython(parts[2], DType::I64, 1), arrayFromPython(parts[3], DType::I64, 1),
         arrayFromPython(parts[4], DType::F64, 1)));
   }
   return arrayFromPython(value, DType::F64, 2);
+}
+
+/// ("frame", rows, [(name, type, cells)]): a cell is a str, or None.
+Value frameFromPython(const nb::tuple &parts) {
+  script::Frame frame{nb::cast<int64_t>(parts[1]), {}};
+  for (nb::handle entry : nb::cast<nb::list>(parts[2])) {
+    auto column = nb::cast<nb::tuple>(entry);
+    auto type = nb::cast<std::string>(column[1]);
+    auto known = script::columnTypeNamed(type);
+    if (!known)
+      throw InternalError("'" + type + "' is not a type of columns");
+    script::FrameColumn texts{nb::cast<std::string>(column[0]), script::ColumnType::String,
+                              nb::cast<std::vector<script::FrameCell>>(column[2])};
+    frame.columns.push_back(script::converted(texts, *known));
+  }
+  return std::make_shared<const script::Frame>(std::move(frame));
+}
+
+nb::object frameToPython(const script::Frame &frame) {
+  nb::list columns;
+  for (const script::FrameColumn &column : frame.columns)
+    columns.append(
+        nb::make_tuple(column.name, std::string(nameOf(column.type)), nb::cast(column.cells)));
+  return nb::make_tuple("frame", frame.rows, columns);
 }
 
 nb::object valueToPython(const Value &value) {
@@ -72,6 +101,8 @@ nb::object valueToPython(const Value &value) {
       entries.append(nb::make_tuple(name, valueToPython(entry)));
     return entries;
   }
+  if (auto *frame = value.as<script::FramePtr>())
+    return frameToPython(**frame);
   if (const CsrMatrix *sparse = value.sparse())
     return nb::make_tuple(sparse->rows(), sparse->cols(), tensorToNumpy(sparse->offsetArray()),
                           tensorToNumpy(sparse->columnArray()),

@@ -2,9 +2,11 @@
 
 #include "runtime/system/ForkSafety.h"
 
+#include "script/DynamicCalls.h"
 #include "script/Interpreter.h"
 #include "script/language/Parser.h"
 #include "script/plan/SizePropagation.h"
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -35,8 +37,11 @@ struct ScriptSession::Impl {
   struct Version {
     Program program;
     Interpreter interpreter;
-    Version(Program program, const ScriptSettings &settings, Statistics &statistics)
-        : program(std::move(program)), interpreter(settings, statistics) {}
+    DynamicCalls calls;
+    Version(Program program, AnalysisOptions analysis, const ScriptSettings &settings,
+            Statistics &statistics)
+        : program(std::move(program)), interpreter(settings, statistics),
+          calls(this->program, std::move(analysis), settings, statistics) {}
   };
   std::map<std::string, std::unique_ptr<Version>> versions;
   Version *latest = nullptr;
@@ -55,9 +60,11 @@ struct ScriptSession::Impl {
     for (const auto &[name, value] : arguments)
       key.append("$").append(name).append("=").append(value).append("\n");
     std::unique_ptr<Version> &found = versions[key];
-    if (!found)
-      found =
-          std::make_unique<Version>(analyze(parse(source), analysis), options.settings, statistics);
+    if (!found) {
+      Program program = analyze(parse(source), analysis);
+      found = std::make_unique<Version>(std::move(program), std::move(analysis), options.settings,
+                                        statistics);
+    }
     latest = found.get();
     return *found;
   }
@@ -91,6 +98,9 @@ ScriptSession::Variables ScriptSession::run(const Variables &inputs,
   context.isTrial = impl->options.isTrial;
   context.takeWritten = impl->options.takeWritten;
   context.folder = impl->options.folder / version.program.folder;
+  context.call = [&](const std::string &function, HostContext::Entries arguments) {
+    return version.calls.call(function, std::move(arguments), context);
+  };
   Environment variables(inputs.begin(), inputs.end());
   version.interpreter.run(version.program, variables, context);
   impl->statistics.totalSeconds =
@@ -106,9 +116,16 @@ ScriptSession::Variables ScriptSession::run(const Variables &inputs,
 
 std::vector<std::shared_ptr<const Source>> ScriptSession::sources() const {
   std::vector<std::shared_ptr<const Source>> sources;
-  if (impl->latest)
-    for (const std::shared_ptr<const Script> &script : impl->latest->program.scripts)
-      sources.push_back(script->source);
+  if (!impl->latest)
+    return sources;
+  auto note = [&](const std::vector<std::shared_ptr<const Script>> &scripts) {
+    for (const std::shared_ptr<const Script> &script : scripts)
+      if (std::ranges::find(sources, script->source->name(),
+                            [](const auto &source) { return source->name(); }) == sources.end())
+        sources.push_back(script->source);
+  };
+  note(impl->latest->program.scripts);
+  note(impl->latest->calls.scripts());
   return sources;
 }
 

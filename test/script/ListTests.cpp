@@ -57,7 +57,7 @@ TEST(ListMistakes, AreNamedAsTheScriptCallsThem) {
             "test.dml:1:17: expected 2 entries for the index on the left, got 5");
   EXPECT_EQ(firstLine("X = append(matrix(1, 2, 2), matrix(1, 3, 1))"),
             "test.dml:1:5: append of matrices of 2 x 2 and 3 x 1: expected equal rows");
-  EXPECT_EQ(firstLine("X = append(list(1, 2))"), "test.dml:1:5: append expects a matrix, found 1");
+  EXPECT_EQ(firstLine("X = append(list(1, 2))"), "test.dml:1:5: append expects a matrix, got 1");
   EXPECT_EQ(firstLine("X = append(matrix(1, 2, 2), list(1))"),
             "test.dml:1:5: append expects a matrix, got List[Unknown]");
   EXPECT_EQ(firstLine("X = rbind(list(matrix(1, 2, 2), \"a\"))"),

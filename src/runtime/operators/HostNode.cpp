@@ -27,7 +27,7 @@ template <class T> const T *HostNode::get(std::string_view name) const {
   if (found && !found->as<T>())
     throw Error(ErrorKind::InvalidModel, describe() + ": attribute " + inQuotes(name) +
                                              ": expected a value of type " +
-                                             typeName(Attribute::Value(T()).index()) + ", found " +
+                                             typeName(Attribute::Value(T()).index()) + ", got " +
                                              typeName(found->value.index()));
   return found ? found->as<T>() : nullptr;
 }

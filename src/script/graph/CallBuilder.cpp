@@ -1,5 +1,6 @@
 #include "script/graph/CallBuilder.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace headrace::script {
@@ -62,6 +63,8 @@ const std::unordered_map<std::string_view, CallBuilder::Rule> &CallBuilder::rule
                                                                    {"cumprod", &C::likeFirst},
                                                                    {"cummin", &C::likeFirst},
                                                                    {"cummax", &C::likeFirst},
+                                                                   {"rowcumsum", &C::likeFirst},
+                                                                   {"roll", &C::likeFirst},
                                                                    {"lower.tri", &C::likeFirst},
                                                                    {"upper.tri", &C::likeFirst},
                                                                    {"inv", &C::likeFirst},
@@ -84,15 +87,28 @@ const std::unordered_map<std::string_view, CallBuilder::Rule> &CallBuilder::rule
 
 const std::unordered_map<std::string_view, CallBuilder::Results> &CallBuilder::severalResults() {
   using C = CallBuilder;
-  static const std::unordered_map<std::string_view, Results> table = {{"eigen", &C::eigen},
-                                                                      {"lu", &C::lu},
-                                                                      {"qr", &C::qr},
-                                                                      {"svd", &C::svd},
-                                                                      {"remove", &C::remove}};
+  static const std::unordered_map<std::string_view, Results> table = {
+      {"eigen", &C::eigen},
+      {"lu", &C::lu},
+      {"qr", &C::qr},
+      {"svd", &C::svd},
+      {"remove", &C::remove},
+      {"fft", &C::matrices},
+      {"ifft", &C::matrices},
+      {"fft_linearized", &C::matrices},
+      {"ifft_linearized", &C::matrices},
+      {"stft", &C::matrices},
+      {"batch_norm2d", &C::matrices},
+      {"batch_norm2d_backward", &C::matrices},
+      {"lstm", &C::matrices},
+      {"lstm_backward", &C::matrices},
+      {"transformencode", &C::encoded}};
   return table;
 }
 
 std::vector<int> CallBuilder::build(const Call &target, SourceLocation place, size_t count) {
+  if (target.builtin->canonical == "exists")
+    return {write.literal(exists(target))};
   std::vector<int> operands;
   operands.reserve(target.arguments.size());
   for (const Argument &argument : target.arguments)
@@ -105,6 +121,8 @@ std::vector<int> CallBuilder::build(const Call &target, SourceLocation place, si
   for (int operand : all)
     if (operand >= 0)
       write.cutIfUnknown(operand);
+  if (int frame = onFrame(); frame >= 0)
+    return {frame};
   if (auto found = severalResults().find(name); found != severalResults().end())
     return resultsOf((this->*found->second)(), count);
   if (count > 1)
@@ -118,6 +136,26 @@ std::vector<int> CallBuilder::build(const Call &target, SourceLocation place, si
   if (auto found = rules().find(name); found != rules().end())
     return {(this->*found->second)()};
   return {hostFunction()};
+}
+
+/// The call as a function of frames, if an argument is one and frames have a function of their own
+/// of that name; else -1.
+int CallBuilder::onFrame() {
+  bool any = std::ranges::any_of(all, [&](int operand) {
+    return operand >= 0 && write.at(operand).known.type.data == DataType::Frame;
+  });
+  std::string name = "frame." + call->builtin->canonical;
+  return any && write.executes(name) ? hostFunction(false, name.c_str()) : -1;
+}
+
+/// exists(x), exists("x"): whether the variable has a value
+bool CallBuilder::exists(const Call &target) const {
+  const Expr &argument = *target.arguments[0].value;
+  if (auto *variable = argument.as<Variable>())
+    return write.isAssigned(variable->name);
+  auto *text = argument.as<Literal>();
+  return text && std::holds_alternative<std::string>(text->value) &&
+         write.isAssigned(std::get<std::string>(text->value));
 }
 
 /// The host gives a list, whose entries are the results.
@@ -158,7 +196,7 @@ int CallBuilder::function(Known known, bool ordered, const char *name) {
 }
 
 /// Nothing is known of the result but its type.
-int CallBuilder::hostFunction(bool ordered) {
+int CallBuilder::hostFunction(bool ordered, const char *name) {
   std::vector<Expr> typed;
   typed.reserve(all.size());
   for (int operand : all)
@@ -169,7 +207,7 @@ int CallBuilder::hostFunction(bool ordered) {
     arguments.push_back(all[i] < 0 ? nullptr : &typed[i]);
   Known known;
   known.type = resultType(*call->builtin, arguments);
-  return function(known, ordered || call->builtin->rule == ResultRule::None);
+  return function(known, ordered || call->builtin->rule == ResultRule::None, name);
 }
 
 } // namespace headrace::script

@@ -20,13 +20,15 @@ private:
   using Rule = int (CallBuilder::*)();
   static const std::unordered_map<std::string_view, Rule> &rules();
 
-  /// The operand of a parameter; -1 if it was not given.
+  bool exists(const Call &target) const;
+  /// The operand of a parameter; -1 where it was not given.
   int argument(std::string_view name) const;
   bool given(std::string_view name) const { return argument(name) >= 0; }
   /// The whole call as a host function whose result has these properties: the one of its own name,
   /// or of another.
   int function(Known known, bool ordered = false, const char *name = nullptr);
-  int hostFunction(bool ordered = false);
+  int hostFunction(bool ordered = false, const char *name = nullptr);
+  int onFrame();
 
   using Results = std::vector<Known> (CallBuilder::*)();
   /// Functions of several results, and what is known of each.
@@ -37,6 +39,8 @@ private:
   std::vector<Known> qr();
   std::vector<Known> svd();
   std::vector<Known> remove();
+  std::vector<Known> matrices();
+  std::vector<Known> encoded();
 
   int matrix();
   int rand();

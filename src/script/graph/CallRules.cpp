@@ -41,9 +41,8 @@ int CallBuilder::matrix() {
 
 int CallBuilder::rand() {
   int rows = argument("rows"), cols = argument("cols");
-  if (given("dims") || given("lambda"))
-    write.fail("rand: 'dims' and 'lambda' are understood but not executed yet",
-               ErrorKind::Unsupported);
+  if (given("dims"))
+    write.fail("rand: 'dims' is understood but not executed yet", ErrorKind::Unsupported);
   Size one(1);
   Known known = matrixOf(rows < 0 ? one : write.sizeOf(rows), cols < 0 ? one : write.sizeOf(cols));
   int sparsity = argument("sparsity");
@@ -151,7 +150,7 @@ int CallBuilder::extreme(CellFunction cell, AggregateKind aggregate) {
 
 int CallBuilder::mean() {
   if (given("weights"))
-    write.fail("mean: 'weights' is understood but not executed yet", ErrorKind::Unsupported);
+    return function(scalarOf(ValueType::Double));
   return write.aggregate(AggregateKind::Mean, Extent::All, all[0]);
 }
 
@@ -216,7 +215,7 @@ int CallBuilder::likeFirst() {
   const Known &known = write.at(all[0]).known;
   Known result = matrixOf(known.rows, known.cols);
   std::string_view name = call->builtin->canonical;
-  result.formatOpen = name == "replace" || name.ends_with(".tri");
+  result.formatOpen = name == "replace" || name == "roll" || name.ends_with(".tri");
   return function(result);
 }
 
@@ -273,6 +272,21 @@ std::vector<Known> CallBuilder::svd() {
 
 /// [list without the entry, list of the entry]
 std::vector<Known> CallBuilder::remove() { return {listType(), listType()}; }
+
+/// Sizes and formats are known once they are computed.
+std::vector<Known> CallBuilder::matrices() {
+  Known matrix = matrixOf({}, {});
+  matrix.formatOpen = true;
+  return std::vector<Known>(call->builtin->results, matrix);
+}
+
+/// [matrix, frame]
+std::vector<Known> CallBuilder::encoded() {
+  std::vector<Known> known = matrices();
+  known[1] = {};
+  known[1].type = {DataType::Frame, ValueType::Unknown};
+  return known;
+}
 
 int CallBuilder::oneColumn() {
   write.expectMatrix(all[0], call->builtin->name.c_str());

@@ -8,6 +8,12 @@ namespace headrace::script {
 
 namespace {
 
+Known frameType() {
+  Known known;
+  known.type = {DataType::Frame, ValueType::Unknown};
+  return known;
+}
+
 class Builder {
 public:
   Builder(Dag &dag, const DagOptions &options)
@@ -66,6 +72,12 @@ int Builder::binary(const Binary &expr) {
   write.place = place;
   if (expr.op == BinaryOp::MatrixMultiply)
     return write.matmul(left, right);
+  bool frames = write.at(left).known.type.data == DataType::Frame ||
+                write.at(right).known.type.data == DataType::Frame;
+  if (frames && expr.op >= BinaryOp::Less && expr.op <= BinaryOp::NotEqual)
+    return write.function("frame.compare",
+                          {left, right, write.literal(std::string(describe(expr.op).symbol))},
+                          frameType());
   bool text = write.at(left).known.type.isString() || write.at(right).known.type.isString();
   if (expr.op == BinaryOp::Add && text) {
     Known known;
@@ -146,6 +158,8 @@ int Builder::index(const Index &expr) {
     part.type = known.type;
     return write.function("listIndex", inputs, part);
   }
+  if (known.type.data == DataType::Frame)
+    return write.function("frame.index", inputs, frameType());
   write.expectMatrix(whole, "an index");
   Known part;
   part.type = Type::matrix();
@@ -180,6 +194,8 @@ int Builder::assignPart(const Target &target, int value) {
     inputs.resize(4);
     return write.function("listAssign", inputs, known);
   }
+  if (known.type.data == DataType::Frame)
+    return write.function("frame.assignIndex", inputs, frameType());
   write.expectMatrix(whole, "an index on the left");
   known.density = std::nullopt;
   known.formatOpen = std::exchange(known.sparse, false);

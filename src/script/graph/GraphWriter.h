@@ -48,10 +48,19 @@ public:
   bool mayCut = false;
   void cutIfUnknown(int node);
 
+  /// Whether a variable has a value here.
+  bool isAssigned(const std::string &variable) const {
+    return dag.assigned.contains(variable) || options.variable(variable);
+  }
+
   [[noreturn]] void fail(const std::string &message,
                          ErrorKind kind = ErrorKind::ShapeMismatch) const;
   /// "200 x 10"
   std::string sizesText(const Known &known) const;
+  /// Whether there is a host function of that name, as far as it is known here.
+  bool executes(const std::string &function) const {
+    return !options.executes || options.executes(function);
+  }
   bool inRun() const { return options.symbols.has_value(); }
   /// Equal as far as can be told; `irregular` is set where only the values are.
   bool fits(const Size &a, const Size &b, bool &irregular) const;

@@ -3,64 +3,9 @@
 #include "script/host/HostFunctions.h"
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <numeric>
 
 namespace headrace::script {
 
-namespace {
-
-/// A generator whose stream depends on its seed alone (splitmix64).
-class Random {
-public:
-  Random(uint64_t seed, uint64_t stream) : state(seed * 0x9E3779B97F4A7C15u + stream) { next(); }
-  uint64_t next() {
-    uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-  /// In [0, 1).
-  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  double normal() {
-    double radius = std::sqrt(-2 * std::log(1 - uniform()));
-    return radius * std::cos(2 * std::numbers::pi * uniform());
-  }
-
-private:
-  uint64_t state;
-};
-
-struct Distribution {
-  double least, most;
-  bool normal;
-  double draw(Random &random) const {
-    return normal ? random.normal() : least + (most - least) * random.uniform();
-  }
-};
-
-Value randomSparse(int64_t rows, int64_t cols, const Distribution &distribution, double share,
-                   uint64_t seed) {
-  std::vector<int64_t> rowOf, colOf;
-  std::vector<double> values;
-  double decay = std::log1p(-share);
-  for (int64_t row = 0; row < rows && share > 0; ++row) {
-    Random random(seed, static_cast<uint64_t>(row) << 20);
-    // From one stored cell to the next: the gaps between successes of independent trials.
-    for (double at = -1;;) {
-      at += 1 + std::floor(std::log(1 - random.uniform()) / decay);
-      if (!(at < static_cast<double>(cols)))
-        break;
-      rowOf.push_back(row);
-      colOf.push_back(static_cast<int64_t>(at));
-      values.push_back(distribution.draw(random));
-    }
-  }
-  return inPreferredFormat(CsrMatrix::fromCells(rows, cols, rowOf, colOf, values));
-}
-
-/// Checks the size of a matrix of which a share of the cells is stored: it may have more cells than
-/// fit into memory, but the stored ones must fit, and row and column numbers have 31 bits.
 void checkSparseSize(const HostCall &call, double rows, double cols, double share) {
   constexpr double most = 0x1p31;
   if (share < 1 && (rows > most || cols > most))
@@ -69,33 +14,7 @@ void checkSparseSize(const HostCall &call, double rows, double cols, double shar
   call.checkSize(rows, sparse ? std::max(1.0, std::ceil(cols * share)) : cols);
 }
 
-/// rand(rows, cols, min, max, pdf, sparsity, seed)
-Value rand(HostCall &call) {
-  int64_t rows = call.size(0, 1), cols = call.size(1, 1);
-  std::string pdf = call.text(4, "uniform");
-  if (pdf != "uniform" && pdf != "normal")
-    call.fail("expected the pdf \"uniform\" or \"normal\", got \"" + pdf + "\"");
-  Distribution distribution{call.number(2, 0), call.number(3, 1), pdf == "normal"};
-  double share = call.number(5, 1);
-  if (!(share >= 0 && share <= 1))
-    call.fail("expected a sparsity between 0 and 1, got " + numberText(share));
-  checkSparseSize(call, static_cast<double>(rows), static_cast<double>(cols), share);
-  int64_t given = call.whole(6, -1);
-  auto seed = static_cast<uint64_t>(given == -1 ? -call.context.nextSeed++ : given);
-  if (share < 1)
-    return randomSparse(rows, cols, distribution, share, seed);
-  Tensor result = newMatrix(rows, cols);
-  double *out = result.as<double>();
-  int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(cols, 1));
-  ThreadPool::global().parallelFor(rows, grain, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
-      Random random(seed, static_cast<uint64_t>(i) << 20);
-      for (int64_t j = 0; j < cols; ++j)
-        out[i * cols + j] = distribution.draw(random);
-    }
-  });
-  return result;
-}
+namespace {
 
 /// seq(from, to, incr)
 Value seq(HostCall &call) {
@@ -114,34 +33,6 @@ Value seq(HostCall &call) {
   Tensor result = newMatrix(count, 1);
   for (int64_t i = 0; i < count; ++i)
     result.as<double>()[i] = from + static_cast<double>(i) * step;
-  return result;
-}
-
-/// sample(range, size, replace, seed): numbers from 1 to range
-Value sample(HostCall &call) {
-  int64_t range = call.whole(0, 1), size = call.whole(1, 1);
-  bool replace = call.truth(2, false);
-  constexpr int64_t most = int64_t(1) << 31;
-  if (range < 1 || range > most)
-    call.fail("expected a range of 1 to " + std::to_string(most) + " numbers, got " +
-              std::to_string(range));
-  if (size < 1 || (!replace && size > range))
-    call.fail("expected " + std::string(replace ? "1 or more" : "1 to " + std::to_string(range)) +
-              " numbers to draw, got " + std::to_string(size));
-  call.checkSize(static_cast<double>(size), 1);
-  int64_t given = call.whole(3, -1);
-  Random random(static_cast<uint64_t>(given == -1 ? -call.context.nextSeed++ : given), 0);
-  Tensor result = newMatrix(size, 1);
-  std::vector<int64_t> numbers(replace ? 0 : range);
-  std::iota(numbers.begin(), numbers.end(), 1);
-  for (int64_t i = 0; i < size; ++i) {
-    int64_t pick = static_cast<int64_t>(random.uniform() * static_cast<double>(range));
-    if (!replace)
-      std::swap(
-          numbers[i],
-          numbers[i + static_cast<int64_t>(random.uniform() * static_cast<double>(range - i))]);
-    result.as<double>()[i] = static_cast<double>(replace ? pick + 1 : numbers[i]);
-  }
   return result;
 }
 
@@ -210,8 +101,7 @@ Value outer(HostCall &call) {
 } // namespace
 
 const HostTable &creationFunctions() {
-  static const HostTable functions = {
-      {"rand", rand}, {"seq", seq}, {"sample", sample}, {"table", table}, {"outer", outer}};
+  static const HostTable functions = {{"seq", seq}, {"table", table}, {"outer", outer}};
   return functions;
 }
 

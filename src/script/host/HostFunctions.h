@@ -31,6 +31,8 @@ struct HostCall {
   std::string text(size_t i, const std::string &otherwise) const {
     return given(i) ? arguments[i].text(name()) : otherwise;
   }
+  /// The position of the argument of that name.
+  size_t parameter(std::string_view argument) const;
   /// Refuses sizes that no matrix can have, by the function's name.
   void checkSize(double rows, double cols) const { checkMatrixSize(name(), rows, cols); }
   [[noreturn]] void fail(const std::string &message,
@@ -43,13 +45,26 @@ using HostFunction = Value (*)(HostCall &call);
 using HostTable = std::unordered_map<std::string, HostFunction>;
 
 /// One table per file of functions.
-const HostTable &movementFunctions(); ///< index, matrix, diag, order, removeEmpty, ...
-const HostTable &creationFunctions(); ///< rand, seq, sample, table, outer
-const HostTable &numericFunctions();  ///< cumsum, replace, rowIndexMax, ...
-const HostTable &linearAlgebra();     ///< solve, inv, cholesky, lu, qr, eigen, svd, det
-const HostTable &orderStatistics();   ///< median, quantile, interQuartileMean
-const HostTable &listFunctions();     ///< list, indices of lists, append, remove, ...
-const HostTable &systemFunctions();   ///< print, read, casts, strings
+const HostTable &movementFunctions();   ///< index, matrix, diag, order, removeEmpty, ...
+const HostTable &creationFunctions();   ///< seq, table, outer
+const HostTable &randomFunctions();     ///< rand, sample
+const HostTable &numericFunctions();    ///< cumsum, replace, rowIndexMax, bitwAnd, ...
+const HostTable &groupFunctions();      ///< unique, countDistinct, aggregate
+const HostTable &statisticsFunctions(); ///< moment, cov, cdf, qnorm, ...
+const HostTable &linearAlgebra();       ///< solve, inv, cholesky, lu, qr, eigen, svd, det
+const HostTable &orderStatistics();     ///< median, quantile, interQuartileMean
+const HostTable &listFunctions();       ///< list, indices of lists, append, remove, ...
+const HostTable &convolutions();        ///< conv2d and its gradients
+const HostTable &neuralFunctions();     ///< max_pool, bias_add, batch_norm2d, ...
+const HostTable &frameFunctions();      ///< frames: as.frame, indices, cbind, map, ...
+const HostTable &schemaFunctions();     ///< detectSchema, applySchema, colnames, ...
+const HostTable &transformFunctions();  ///< transformencode, transformapply, ...
+const HostTable &dynamicFunctions();    ///< eval, evalList, paramserv
+const HostTable &systemFunctions();     ///< print, read, casts, strings
+
+/// Refuses sizes of a matrix of which a share is stored: it may have more cells than memory, but
+/// not more of them stored, and rows and columns are numbered with 31 bits.
+void checkSparseSize(const HostCall &call, double rows, double cols, double share);
 
 /// A dense copy that may be written to; the operand itself if nothing else shares its memory.
 Tensor writable(Value &operand, const char *what);

@@ -7,6 +7,7 @@
 
 #include "script/host/HostCells.h"
 #include "script/host/HostFunctions.h"
+#include "script/language/Builtins.h"
 #include "script/plan/ZeroCells.h"
 #include <algorithm>
 #include <cmath>
@@ -79,6 +80,16 @@ Matrix bound(bool columns, std::span<const Value> parts, const char *what) {
                     [&] { return *operators::concatenate(dense, columns ? 1 : 0)->tensor(); });
 }
 
+Matrix rowsBetween(const Matrix &matrix, int64_t begin, int64_t end) {
+  if (auto *sparse = std::get_if<CsrMatrix>(&matrix))
+    return sparse::slice(*sparse, {begin, end}, {0, sparse->cols()});
+  const Tensor &dense = std::get<Tensor>(matrix);
+  int64_t cols = dense.shape()[1];
+  Tensor result = newMatrix(end - begin, cols);
+  std::copy_n(dense.as<double>() + begin * cols, (end - begin) * cols, result.as<double>());
+  return result;
+}
+
 Tensor sampled(const CsrMatrix &pattern, const Matrix &x) {
   Tensor dense = denseOf(x);
   Tensor result = newMatrix(pattern.nonzeros(), 1);
@@ -98,10 +109,23 @@ Tensor sampled(const CsrMatrix &pattern, const Matrix &x) {
 
 // --- One node --------------------------------------------------------------------------------
 
+size_t HostCall::parameter(std::string_view argument) const {
+  std::string_view name = node.name;
+  if (name.starts_with("frame."))
+    name.remove_prefix(std::string_view("frame.").size());
+  const Builtin *builtin = findBuiltin(name);
+  for (size_t i = 0; builtin && i < builtin->parameters.size(); ++i)
+    if (builtin->parameters[i].name == argument)
+      return i;
+  throw InternalError("'" + node.name + "' has no parameter '" + std::string(argument) + "'");
+}
+
 static std::span<const HostTable *const> hostTables() {
   static const HostTable *const tables[] = {
-      &movementFunctions(), &creationFunctions(), &numericFunctions(), &linearAlgebra(),
-      &orderStatistics(),   &listFunctions(),     &systemFunctions()};
+      &movementFunctions(), &creationFunctions(),   &randomFunctions(),  &numericFunctions(),
+      &groupFunctions(),    &statisticsFunctions(), &linearAlgebra(),    &orderStatistics(),
+      &listFunctions(),     &systemFunctions(),     &dynamicFunctions(), &convolutions(),
+      &neuralFunctions(),   &frameFunctions(),      &schemaFunctions(),  &transformFunctions()};
   return tables;
 }
 

@@ -20,6 +20,10 @@ struct HostContext {
   bool isTrial = false;
   /// Takes what write(...) would put into a file, instead of it; may be empty.
   std::function<void(const std::filesystem::path &, const Value &)> takeWritten = {};
+  using Entries = std::vector<std::pair<std::string, Value>>;
+  /// Calls a function by its name, with arguments that may have names: all its results. May be
+  /// empty.
+  std::function<Entries(const std::string &, Entries)> call = {};
 };
 
 /// The value of a node whose operands have these values, those not given being empty. Operands may
@@ -37,6 +41,8 @@ Value aggregate(AggregateKind kind, Extent extent, const Matrix &matrix);
 /// Sparse where a part is and the result is better kept so. `what`: what messages call it.
 Matrix bound(bool columns, std::span<const Value> parts, const char *what);
 Tensor filled(double value, int64_t rows, int64_t cols);
+/// Half-open, 0-based.
+Matrix rowsBetween(const Matrix &matrix, int64_t begin, int64_t end);
 /// x at the stored cells of the pattern: nonzeros x 1. A row or a column is repeated.
 Tensor sampled(const CsrMatrix &pattern, const Matrix &x);
 

@@ -5,7 +5,7 @@
 
 namespace headrace::script {
 
-static std::string cellText(double value, int decimals) {
+std::string decimalText(double value, int decimals) {
   if (std::isnan(value))
     return "NaN";
   if (std::isinf(value))
@@ -28,10 +28,10 @@ std::string matrixText(const Matrix &matrix, const MatrixTextOptions &options) {
     for (int64_t col = 0; col < cols; ++col) {
       double value = cell(row, col);
       if (!options.cells)
-        text += (col ? options.separator : "") + cellText(value, options.decimals);
+        text += (col ? options.separator : "") + decimalText(value, options.decimals);
       else if (value != 0)
         text += std::to_string(row + 1) + options.separator + std::to_string(col + 1) +
-                options.separator + cellText(value, options.decimals) + options.lineSeparator;
+                options.separator + decimalText(value, options.decimals) + options.lineSeparator;
     }
     text += options.cells ? "" : options.lineSeparator;
   }

@@ -14,6 +14,8 @@ struct MatrixTextOptions {
   std::string separator = " ", lineSeparator = "\n";
 };
 
+/// A number with `decimals` digits after the point.
+std::string decimalText(double value, int decimals);
 std::string matrixText(const Matrix &matrix, const MatrixTextOptions &options);
 
 } // namespace headrace::script

@@ -4,6 +4,7 @@
 #include "script/host/HostCells.h"
 #include "script/host/HostFunctions.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace headrace::script {
@@ -18,6 +19,101 @@ template <CellFunction F> Value cumulate(HostCall &call) {
   for (int64_t i = cols; i < x.elements(); ++i)
     cells[i] = applyCell<F>(cells[i - cols], cells[i]);
   return x;
+}
+
+/// rowcumsum, along every row
+Value cumulateRows(HostCall &call) {
+  Tensor x = writable(call.arguments[0], call.name());
+  int64_t cols = x.shape()[1];
+  double *cells = x.as<double>();
+  for (int64_t i = 0; i < x.elements(); ++i)
+    if (i % cols > 0)
+      cells[i] += cells[i - 1];
+  return x;
+}
+
+/// cumsumprod(x): y[i] = x[i, 1] + x[i, 2] * y[i - 1]
+Value cumulateProducts(HostCall &call) {
+  Tensor x = call.dense(0);
+  if (x.shape()[1] != 2)
+    call.fail("expected two columns, got " + describe(call.arguments[0]),
+              ErrorKind::ShapeMismatch);
+  Tensor result = newMatrix(x.shape()[0], 1);
+  const double *cells = x.as<double>();
+  double last = 0;
+  for (int64_t i = 0; i < result.elements(); ++i)
+    result.as<double>()[i] = last = cells[2 * i] + cells[2 * i + 1] * last;
+  return result;
+}
+
+/// roll(x, shift): rows moved down; those that leave enter at the top.
+Value roll(HostCall &call) {
+  const Matrix &x = call.matrix(0);
+  int64_t rows = rowsOf(x), shift = call.size(1, 0);
+  if (rows == 0)
+    return x;
+  shift = (shift % rows + rows) % rows;
+  std::array<Value, 2> parts{rowsBetween(x, rows - shift, rows), rowsBetween(x, 0, rows - shift)};
+  return bound(/*columns=*/false, parts, "roll");
+}
+
+// --- Bits --------------------------------------------------------------------------------------
+
+using BitFunction = int32_t (*)(int32_t, int32_t);
+
+BitFunction bitFunction(const std::string &name) {
+  static const std::unordered_map<std::string, BitFunction> table = {
+      {"bitwAnd", [](int32_t a, int32_t b) { return a & b; }},
+      {"bitwOr", [](int32_t a, int32_t b) { return a | b; }},
+      {"bitwXor", [](int32_t a, int32_t b) { return a ^ b; }},
+      {"bitwShiftL",
+       [](int32_t a, int32_t b) {
+         return static_cast<int32_t>(static_cast<uint32_t>(a) << (b & 31));
+       }},
+      {"bitwShiftR", [](int32_t a, int32_t b) { return a >> (b & 31); }}};
+  return table.at(name);
+}
+
+/// Without its fraction, within 32 bits; NaN is 0.
+int32_t bitsOf(double x) {
+  return x != x ? 0
+                : static_cast<int32_t>(
+                      std::clamp(std::trunc(x), double(INT32_MIN), double(INT32_MAX)));
+}
+
+/// bitwAnd and its like, of 32-bit integers or of those within cells
+Value bitwise(HostCall &call) {
+  BitFunction function = bitFunction(call.node.name);
+  const Value &a = call.arguments[0], &b = call.arguments[1];
+  auto real = [&](double x, double y) {
+    return static_cast<double>(function(bitsOf(x), bitsOf(y)));
+  };
+  if (a.as<int64_t>() && b.as<int64_t>())
+    return static_cast<int64_t>(real(call.number(0, 0), call.number(1, 0)));
+  if (!a.matrix() && !b.matrix())
+    return real(call.number(0, 0), call.number(1, 0));
+  auto cells = [&](size_t i) {
+    return call.arguments[i].matrix() ? call.dense(i) : filled(call.number(i, 0), 1, 1);
+  };
+  Tensor x = cells(0), y = cells(1);
+  int64_t rows = std::max(x.shape()[0], y.shape()[0]), cols = std::max(x.shape()[1], y.shape()[1]);
+  auto repeats = [&](const Tensor &part) {
+    return (part.shape()[0] == rows || part.shape()[0] == 1) &&
+           (part.shape()[1] == cols || part.shape()[1] == 1);
+  };
+  if (!repeats(x) || !repeats(y))
+    call.fail("expected matrices of equal sizes, a row or a column, got " +
+                  describe(call.arguments[0]) + " and " + describe(call.arguments[1]),
+              ErrorKind::ShapeMismatch);
+  auto at = [](const Tensor &part, int64_t i, int64_t j) {
+    return part.as<double>()[(part.shape()[0] == 1 ? 0 : i) * part.shape()[1] +
+                             (part.shape()[1] == 1 ? 0 : j)];
+  };
+  Tensor result = newMatrix(rows, cols);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < cols; ++j)
+      result.as<double>()[i * cols + j] = real(at(x, i, j), at(y, i, j));
+  return result;
 }
 
 /// NaN is itself here.
@@ -144,6 +240,14 @@ const HostTable &numericFunctions() {
                                   {"cumprod", cumulate<CellFunction::Multiply>},
                                   {"cummin", cumulate<CellFunction::Min>},
                                   {"cummax", cumulate<CellFunction::Max>},
+                                  {"rowcumsum", cumulateRows},
+                                  {"cumsumprod", cumulateProducts},
+                                  {"roll", roll},
+                                  {"bitwAnd", bitwise},
+                                  {"bitwOr", bitwise},
+                                  {"bitwXor", bitwise},
+                                  {"bitwShiftL", bitwise},
+                                  {"bitwShiftR", bitwise},
                                   {"replace", replace},
                                   {"rowIndexMax", rowIndex},
                                   {"rowIndexMin", rowIndex},

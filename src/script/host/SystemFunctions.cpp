@@ -4,7 +4,6 @@
 #include "script/host/Format.h"
 #include "script/host/HostFunctions.h"
 #include "script/host/MatrixText.h"
-#include "script/language/Builtins.h"
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -157,15 +156,6 @@ std::optional<FileFormat> formatOf(const HostCall &call, size_t argument) {
             ErrorKind::Unsupported);
 }
 
-/// The argument of that name.
-size_t parameter(const HostCall &call, std::string_view name) {
-  const Builtin *builtin = findBuiltin(call.node.name);
-  for (size_t i = 0; i < builtin->parameters.size(); ++i)
-    if (builtin->parameters[i].name == name)
-      return i;
-  throw InternalError("'" + call.node.name + "' has no parameter '" + std::string(name) + "'");
-}
-
 /// A text, or several in a list.
 std::vector<std::string> textsOf(const Value &value, const char *what) {
   auto *list = value.as<std::shared_ptr<const List>>();
@@ -179,7 +169,7 @@ std::vector<std::string> textsOf(const Value &value, const char *what) {
 
 FileDescription descriptionOf(const HostCall &call) {
   FileDescription said;
-  auto find = [&](const char *name) { return parameter(call, name); };
+  auto find = [&](const char *name) { return call.parameter(name); };
   said.format = formatOf(call, find("format"));
   for (auto [member, name] :
        {std::pair(&FileDescription::rows, "rows"), std::pair(&FileDescription::cols, "cols"),
@@ -202,7 +192,7 @@ Value fromScalar(const Scalar &scalar) {
 }
 
 std::optional<FileValue> valueTypeOf(const HostCall &call) {
-  size_t at = parameter(call, "value_type");
+  size_t at = call.parameter("value_type");
   if (!call.given(at))
     return std::nullopt;
   std::string name = call.text(at, "");
@@ -216,20 +206,20 @@ Value read(HostCall &call) {
   std::filesystem::path path = pathOf(call, call.arguments[0].text("read"));
   FileDescription said = descriptionOf(call);
   for (const char *option : {"schema", "indSep", "dataset"})
-    if (call.given(parameter(call, option)))
+    if (call.given(call.parameter(option)))
       call.fail("'" + std::string(option) + "' is understood but not executed yet",
                 ErrorKind::Unsupported);
   said.value = valueTypeOf(call);
-  if (size_t missing = parameter(call, "naStrings"); call.given(missing))
+  if (size_t missing = call.parameter("naStrings"); call.given(missing))
     said.missing = textsOf(call.arguments[missing], "naStrings");
-  std::string type = call.text(parameter(call, "data_type"), "");
+  std::string type = call.text(call.parameter("data_type"), "");
   if (type == "frame")
     call.fail("frames are understood but not read yet", ErrorKind::Unsupported);
   if (type == "scalar")
     said.content = FileContent::Scalar;
-  if (size_t fill = parameter(call, "fill"); call.given(fill))
+  if (size_t fill = call.parameter("fill"); call.given(fill))
     said.fill = call.truth(fill, true);
-  if (size_t value = parameter(call, "default"); call.given(value))
+  if (size_t value = call.parameter("default"); call.given(value))
     said.fillValue = call.number(value, 0);
   bool scalar = said.content == FileContent::Scalar ||
                 (std::filesystem::exists(metadataPath(path)) &&

@@ -2,6 +2,7 @@
 
 #include "runtime/system/AvailableMemory.h"
 
+#include "script/host/Frame.h"
 #include "script/host/MatrixText.h"
 #include "script/language/CellFunctions.h"
 #include <algorithm>
@@ -29,6 +30,8 @@ Type Value::type() const {
     return Type::matrix();
   case 6:
     return {DataType::List, ValueType::Unknown};
+  case 7:
+    return {DataType::Frame, ValueType::Unknown};
   default:
     return {};
   }
@@ -40,6 +43,9 @@ std::string describe(const Value &value) {
            " matrix";
   if (auto *list = value.as<std::shared_ptr<const List>>())
     return "a list of " + std::to_string((*list)->entries.size());
+  if (auto *frame = value.as<FramePtr>())
+    return "a " + std::to_string((*frame)->rows) + " x " + std::to_string((*frame)->cols()) +
+           " frame";
   if (value.isString())
     return "the string \"" + *value.as<std::string>() + "\"";
   return value.empty() ? "nothing" : toText(value);
@@ -104,16 +110,22 @@ const List &Value::list(const char *what) const {
   mismatch(what, "a list", *this);
 }
 
+const Frame &Value::frame(const char *what) const {
+  if (auto *found = as<FramePtr>())
+    return **found;
+  mismatch(what, "a frame", *this);
+}
+
 /// The shortest digits that read back, as Java writes them: 0.001 to 10^7 plainly, the rest with E.
-std::string numberText(double value) {
+template <class Real> static std::string realText(Real value) {
   if (std::isnan(value))
     return "NaN";
   if (std::isinf(value))
     return value > 0 ? "Infinity" : "-Infinity";
   if (value == 0)
     return std::signbit(value) ? "-0.0" : "0.0";
-  double magnitude = std::fabs(value);
-  bool plain = magnitude >= 1e-3 && magnitude < 1e7;
+  Real magnitude = std::fabs(value);
+  bool plain = magnitude >= Real(1e-3) && magnitude < Real(1e7);
   char buffer[64];
   auto end = std::to_chars(buffer, buffer + sizeof buffer, value,
                            plain ? std::chars_format::fixed : std::chars_format::scientific)
@@ -127,6 +139,9 @@ std::string numberText(double value) {
     mantissa += ".0";
   return mantissa + "E" + std::to_string(std::stoi(text.substr(at + 1)));
 }
+
+std::string numberText(double value) { return realText(value); }
+std::string floatText(float value) { return realText(value); }
 
 std::optional<double> parseNumber(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
@@ -171,6 +186,8 @@ std::string toText(const Value &value) {
     return matrixText(*matrix, {});
   if (auto *list = value.as<std::shared_ptr<const List>>())
     return listText(**list);
+  if (auto *frame = value.as<FramePtr>())
+    return frameText(**frame);
   return "";
 }
 

@@ -8,12 +8,13 @@
 namespace headrace::script {
 
 struct List;
+struct Frame;
 
-/// The value of a script's variable. Copies share the memory of matrices and lists.
+/// The value of a script's variable. Copies share the memory of matrices, lists and frames.
 class Value {
 public:
   using Data = std::variant<std::monostate, int64_t, double, bool, std::string, Matrix,
-                            std::shared_ptr<const List>>;
+                            std::shared_ptr<const List>, std::shared_ptr<const Frame>>;
 
   Value() = default;
   Value(int64_t whole) : data(whole) {}
@@ -24,6 +25,7 @@ public:
   Value(Tensor dense) : data(Matrix(std::move(dense))) {}
   Value(CsrMatrix sparse) : data(Matrix(std::move(sparse))) {}
   Value(std::shared_ptr<const List> list) : data(std::move(list)) {}
+  Value(std::shared_ptr<const Frame> frame) : data(std::move(frame)) {}
   static Value of(const LiteralValue &literal);
 
   Data data;
@@ -46,6 +48,7 @@ public:
   const Matrix &expectMatrix(const char *what) const;
   Tensor dense(const char *what) const;
   const List &list(const char *what) const;
+  const Frame &frame(const char *what) const;
 };
 
 struct List {
@@ -65,6 +68,7 @@ inline bool isTrue(std::string_view text) { return text == "TRUE" || text == "tr
 /// The text that print and string concatenation show: 1, 0.5, 1.0E-7, TRUE.
 std::string toText(const Value &value);
 std::string numberText(double value);
+std::string floatText(float value);
 
 /// "3 x 4", as messages show sizes.
 std::string sizesText(double rows, double cols);

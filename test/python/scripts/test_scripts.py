@@ -253,7 +253,7 @@ def test_integers_are_exact_when_compiled_too() -> None:
         ("y = table(seq(1, 2), seq(1, 2), n, n)", "table: expected at most 2.31 rows and columns, got 1000000000000 x"),
         ("y = table(n)", "script:1:5: 'table' needs its argument 'b'"),
         ("y = sample(5, 10)", "script:1:5: sample: expected 1 to 5 numbers to draw, got 10"),
-        ("y = sample(n, 1)", "sample: expected a range of 1 to 2147483648 numbers, got 1000000000000"),
+        ("y = sample(n, 1)", "sample: expected a range of 1 to 2147483647 numbers, got 1000000000000"),
         ("y = sample(5, -1, TRUE)", "sample: expected 1 or more numbers to draw, got -1"),
         ('write(n, "")', "script:1:1: write: expected a file's name, got \"\""),
         ('y = read("")', "script:1:5: read: expected a file's name, got \"\""),

@@ -69,7 +69,7 @@ TEST(HostOperators, AttributesOfAnotherTypeAreNamed) {
     FAIL();
   } catch (const Error &error) {
     EXPECT_STREQ(error.what(), "node 'n' (Unique): attribute 'sorted': expected a value of type "
-                               "int, found string");
+                               "int, got string");
   }
 }
 
