@@ -41,7 +41,7 @@ struct Machine {
   /// Width of a vector register and how many there are.
   int64_t vectorBytes = 32;
   int64_t vectorRegisters = 16;
-  /// Width of the vectors that constant weights are packed for, where machines share them: that of
+  /// Width of the vectors that constant weights are packed for, if machines share them: that of
   /// the widest. The others' vectors are parts of it.
   int64_t sharedVectorBytes = 0;
   /// The nearest cache: how many lines whose addresses differ by multiples of `cacheWayBytes` it

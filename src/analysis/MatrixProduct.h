@@ -15,10 +15,10 @@ struct MatrixProduct {
   bool batchedA = false, batchedB = false;
 };
 
-/// The product a contraction is, where every operand is a plain matrix (or a batch of them).
+/// The product a contraction is, if every operand is a plain matrix (or a batch of them).
 std::optional<MatrixProduct> asMatrixProduct(hr::ContractOp op);
 
-/// How often each element of the operand is used, where that is known. Few times (a matrix times a
+/// How often each element of the operand is used, if that is known. Few times (a matrix times a
 /// vector, or times few columns): reading it is what takes time.
 std::optional<int64_t> usesOf(hr::ContractOp op, mlir::Value operand);
 inline constexpr int64_t kFewUses = 16;

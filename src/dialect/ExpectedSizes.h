@@ -6,7 +6,7 @@
 namespace headrace {
 
 /// Attribute of a program's function: what each symbolic size is expected to be, about, so that
-/// costs can be estimated; 0 where nothing is known of it. Nothing may rely on it.
+/// costs can be estimated; 0 if nothing is known of it. Nothing may rely on it.
 inline constexpr llvm::StringLiteral kExpectedSizesAttr = "hr.expected_sizes";
 
 } // namespace headrace

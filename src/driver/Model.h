@@ -39,9 +39,9 @@ class StagedProgram;
 /// An input or output that may be more than a tensor of numbers.
 struct ValueSpec {
   std::string name;
-  /// "f32", "string", "sequence(f32)", "optional(sequence(i64))"; "?" where it is not known.
+  /// "f32", "string", "sequence(f32)", "optional(sequence(i64))"; "?" if it is not known.
   std::string type;
-  /// A size is a number, or the name of an open one ("" where it has none); nullopt if the rank
+  /// A size is a number, or the name of an open one ("" if it has none); nullopt if the rank
   /// is not known, or there is none.
   std::optional<std::vector<std::variant<int64_t, std::string>>> shape;
 };
@@ -95,7 +95,7 @@ struct StageStep {
 /// number of threads may call it.
 class Model {
 public:
-  /// Reads and imports the file, or opens it where it is a package; compiles nothing yet. Throws
+  /// Reads and imports the file, or opens it if it is a package; compiles nothing yet. Throws
   /// Error.
   static std::shared_ptr<Model> load(const std::filesystem::path &path,
                                      const Settings &settings = {});
@@ -151,7 +151,7 @@ public:
   std::shared_ptr<const Executable> compile(std::span<const Tensor> inputs);
 
   /// Like `run`, for values of any type; only staged models take or return anything but numeric
-  /// tensors. Where `wanted` says no, an output may be nothing: what only it needs is not computed.
+  /// tensors. If `wanted` says no, an output may be nothing: what only it needs is not computed.
   std::vector<RuntimeValue> runValues(std::span<const RuntimeValue> inputs,
                                       const std::vector<bool> &wanted = {});
   std::vector<RuntimeValue> referenceValues(std::span<const RuntimeValue> inputs,
@@ -168,7 +168,7 @@ public:
   std::vector<RuntimeValue> roundedReferenceValues(std::span<const RuntimeValue> inputs,
                                                    uint64_t seed, double scale = 1);
   /// What the steps of the compiled program compute, next to what the reference has for the same
-  /// values: see KernelTrace.h. With a `package`, what its code computes, where its program is the
+  /// values: see KernelTrace.h. With a `package`, what its code computes, if its program is the
   /// one that this model has for its processor.
   KernelTrace traceKernels(std::span<const Tensor> inputs, const RoundedRuns &runs,
                            const Model *package = nullptr);

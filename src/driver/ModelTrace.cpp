@@ -44,7 +44,7 @@ struct KeptProgram {
   std::vector<KeptValue> values;
 };
 
-/// The buffer in the memory where outputs are: itself, or what a transfer makes of it, at the end
+/// The buffer in the memory if outputs are: itself, or what a transfer makes of it, at the end
 /// if there is none yet.
 int homeBuffer(Program &program, int buffer, const std::string &home) {
   BufferInfo copy = program.buffers[static_cast<size_t>(buffer)];

@@ -75,7 +75,7 @@ Access accessOfReduction(const Movement &movement) {
   return Access::InOrder;
 }
 
-/// Where the user wrote it, where that is known: "fit.dml:7".
+/// Where the user wrote it, if that is known: "fit.dml:7".
 std::string placeOf(Location loc) {
   std::string place;
   loc->walk([&](Location part) {

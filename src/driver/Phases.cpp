@@ -106,7 +106,7 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
   program.addPass(createFoldConstantsPass());
   if (target.machine().policy.readsNarrow)
     program.addPass(createReadNarrowPass());
-  // Kernels of rows copy slices where they are joined.
+  // Kernels of rows copy slices if they are joined.
   if (target.machine().policy.walksRows && !shapesLoops(module))
     program.addPass(createGatherToSlicesPass());
   FormKernelsPassOptions options;

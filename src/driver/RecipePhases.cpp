@@ -90,7 +90,7 @@ void attachRecipe(ModuleOp program, const Target &target, const Settings &settin
 }
 
 /// Kernels and calls whose schedule was refused have the compiler's own: that is a fault of the
-/// recipe's, unless it is followed where that is possible. Stages of devices name their kernels
+/// recipe's, unless it is followed if that is possible. Stages of devices name their kernels
 /// themselves.
 static void refuseSchedule(func::FuncOp entry, const std::string &kernel, StringRef message,
                            bool namesKernel = false) {

@@ -23,7 +23,7 @@ struct Settings {
   std::string accelerator;
   /// Choices that the compiler follows, as the text of a recipe
   /// (transform/choices/ProgramRecipe.h); what it does not speak of the compiler chooses, as it
-  /// does all where it is empty.
+  /// does all if it is empty.
   std::string recipe;
   /// Which program of a package; empty for the only one.
   std::string program;

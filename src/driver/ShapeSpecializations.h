@@ -17,7 +17,7 @@ namespace headrace {
 /// Safe from any thread.
 class ShapeSpecializations {
 public:
-  /// Compiles for sizes. Throws Interrupted where others needed the compiler.
+  /// Compiles for sizes. Throws Interrupted if others needed the compiler.
   using Compile = std::function<std::shared_ptr<const Executable>(const Sizes &)>;
 
   /// Keeps at most `most` specializations.

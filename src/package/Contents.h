@@ -12,7 +12,7 @@
 
 namespace headrace {
 
-/// Values of a program's symbols, where they are fixed.
+/// Values of a program's symbols, if they are fixed.
 using Sizes = std::vector<std::optional<int64_t>>;
 
 /// A program compiled for one processor level and for certain sizes.

@@ -21,7 +21,7 @@ public:
   double largest() const { return greatest; }
   /// The magnitude that so many per cent of the numbers do not exceed.
   double percentile(double percent) const;
-  /// The sum of squared errors where the numbers are rounded to multiples of the scale, and
+  /// The sum of squared errors if the numbers are rounded to multiples of the scale, and
   /// clipped.
   double squaredError(double scale) const;
 
@@ -33,10 +33,10 @@ private:
   std::vector<uint64_t> counts;
 };
 
-/// The scale of activations; 1 where all of them are 0.
+/// The scale of activations; 1 if all of them are 0.
 float scaleOf(const Histogram &histogram, const Options &options);
 
-/// The scale of weights: where the squared error is least. 0 where all of them are 0.
+/// The scale of weights: where the squared error is least. 0 if all of them are 0.
 float scaleOfWeights(std::span<const float> weights, ScaleKind kind);
 
 /// The smallest power of two that is not less.

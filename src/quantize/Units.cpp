@@ -45,7 +45,7 @@ static std::string whyNoWeight(const Tensor &tensor) {
   return "";
 }
 
-/// The bias as Conv and Gemm read it; an empty reason where it is one number a channel.
+/// The bias as Conv and Gemm read it; an empty reason if it is one number a channel.
 static std::string readBias(Unit &unit, const onnx::Node &node, const onnx::GraphView &view,
                             float factor) {
   if (!has(node, 2))

@@ -14,7 +14,7 @@ struct ScriptOptions {
   ScriptSettings settings;
   /// Folders with files NAME.dml of functions that need no source(...).
   std::vector<std::filesystem::path> scriptPath;
-  /// Instead of the disk, where there are any: see AnalysisOptions.
+  /// Instead of the disk, if there are any: see AnalysisOptions.
   std::shared_ptr<const ScriptFiles> files;
   /// Where print goes; standard output if empty.
   std::function<void(const std::string &)> print;

@@ -6,7 +6,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Kernels of several results that walk rows where they can, and are plain loops where one of the
+/// Kernels of several results that walk rows if they can, and are plain loops if one of the
 /// results stands in the way.
 class CompiledResults : public testing::Test {
 protected:

@@ -1,4 +1,4 @@
-// Any bytes as an ONNX file: read, and where that succeeds, imported; and where that does, run on
+// Any bytes as an ONNX file: read, and if that succeeds, imported; and if that does, run on
 // small inputs, operator by operator, with the operators of the host in between.
 #include "dialect/Hr.h"
 #include "driver/Model.h"

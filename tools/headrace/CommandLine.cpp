@@ -68,7 +68,7 @@ int failUsage(const CLI::App &app, std::string message) {
   };
   if (message.size() > 1 && isLower(1))
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
-  // Where a command was chosen, its help is the one to read.
+  // If a command was chosen, its help is the one to read.
   std::string words = "headrace";
   for (auto chosen = chosenBelow(app); !chosen.empty(); chosen = chosenBelow(*chosen.front()))
     words += " " + chosen.front()->get_name();

@@ -10,7 +10,7 @@ namespace headrace::accuracy {
 struct ManyResults {
   /// Exact results of a function, to about 2^-48 of their size.
   void (*exact)(const float *x, double *exact, int64_t count);
-  /// Writes the places where `got` is further from `exact` than `units` in the last place of f32
+  /// Writes the places if `got` is further from `exact` than `units` in the last place of f32
   /// (exponents below `smallest` count as that one), or differs in sign, by infinity or by what is
   /// no number; returns how many there are.
   int64_t (*findSuspects)(const float *got, const double *exact, int64_t count, int smallest,

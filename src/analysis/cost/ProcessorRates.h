@@ -1,4 +1,4 @@
-// The rates of a processor from its description, where none were measured.
+// The rates of a processor from its description, if none were measured.
 #pragma once
 
 #include "analysis/cost/Rates.h"

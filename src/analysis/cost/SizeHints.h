@@ -21,12 +21,12 @@ public:
   /// The value of each symbol that a front end expects; 0 or less, or a missing one: nothing.
   explicit SizeHints(std::vector<int64_t> expected) : expected(std::move(expected)) {}
 
-  /// The value that a size of this name is expected to have; 0 where the name does not tell.
+  /// The value that a size of this name is expected to have; 0 if the name does not tell.
   static int64_t fromName(std::string_view name);
 
   int64_t of(unsigned symbol) const;
-  /// The expression with every symbol at its nominal size; `kMost` where that is larger or does
-  /// not fit, 0 where it is negative.
+  /// The expression with every symbol at its nominal size; `kMost` if that is larger or does
+  /// not fit, 0 if it is negative.
   int64_t of(const DimExpr &size) const;
   static constexpr int64_t kMost = int64_t{1} << 40;
 

@@ -107,9 +107,9 @@ Tensor RoundedArithmetic::moved(const Tensor &values, double most) {
 }
 
 // The sum of n values one after the other, S_k after k of them, has the error sum(e_k S_k), each
-// e_k up to half a unit. Where the values have one sign that is about sqrt(n) / 3 units of the sum,
-// and so it is where signs are random and the sum is about sqrt(n) values: an error relative to the
-// result. Where the sum cancels beyond that, the error stays: one relative to the operands.
+// e_k up to half a unit. If the values have one sign that is about sqrt(n) / 3 units of the sum,
+// and so it is if signs are random and the sum is about sqrt(n) values: an error relative to the
+// result. If the sum cancels beyond that, the error stays: one relative to the operands.
 void RoundedArithmetic::changeOperands(Operation &op, MutableArrayRef<Tensor> operands) {
   errorInside = errorOfResult = 0;
   auto type = dyn_cast<FloatType>(elementOf(op.getResult(0)));

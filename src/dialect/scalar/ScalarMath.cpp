@@ -68,7 +68,7 @@ Value ScalarMath::remainder(Value a, Value b) {
 Value ScalarMath::integerPower(Value base, Value exponent) {
   Type type = base.getType();
   if (base.getType().isUnsignedInteger() || exponent.getType() != type) {
-    // In 64 bits, where exponents are signed and results the same modulo any power of two.
+    // In 64 bits, if exponents are signed and results the same modulo any power of two.
     bool isHuge = exponent.getType().isUnsignedInteger(64);
     Value wide = bits(convert(exponent, isHuge ? exponent.getType() : builder.getI64Type()));
     if (isHuge) {

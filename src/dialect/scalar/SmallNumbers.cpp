@@ -66,7 +66,7 @@ Value smallToFloat(ScalarMath &m, Value number) {
   return format.hasNegativeZero ? value : m.select(is(code, format.nan), nan, value);
 }
 
-/// In single precision, rounded to odd where digits are lost: a second rounding is then as if done
+/// In single precision, rounded to odd if digits are lost: a second rounding is then as if done
 /// at once.
 static Value inSingle(ScalarMath &m, Value number) {
   MLIRContext *context = number.getContext();

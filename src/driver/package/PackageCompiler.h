@@ -59,7 +59,7 @@ public:
   /// The package as an object, a static library or a shared one, in which `symbol` is its image.
   enum class Image { Object, StaticLibrary, SharedObject };
   void writeImage(const std::filesystem::path &path, Image kind, const std::string &symbol) const;
-  /// The code of the general version of every program, for every processor, as LLVM dialect; where
+  /// The code of the general version of every program, for every processor, as LLVM dialect; if
   /// PackageSettings::keepsIr was set.
   void writeIr(const std::filesystem::path &path) const;
 

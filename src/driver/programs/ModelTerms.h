@@ -24,7 +24,7 @@ struct ModelMapping {
   std::vector<LeftOver> leftOver;
 };
 
-/// Values for the symbolic sizes of these names; where they stay open, terms are those of one
+/// Values for the symbolic sizes of these names; if they stay open, terms are those of one
 /// element of the first axis.
 using SizesFor =
     std::function<std::vector<std::optional<int64_t>>(const std::vector<std::string> &)>;

@@ -23,7 +23,7 @@ struct ScriptBlock {
   int64_t runs = 0;                          ///< how often that run came by
 };
 
-/// Runs the script on the host; nothing is printed or written. Throws Error, also where no part of
+/// Runs the script on the host; nothing is printed or written. Throws Error, also if no part of
 /// it is one that would be compiled.
 std::vector<ScriptBlock> blocksOf(const std::filesystem::path &path, const RunInputs &inputs);
 

@@ -26,7 +26,7 @@ struct SystemSizes {
 struct Operator {
   enum class Kind {
     Input,       ///< of the program
-    View,        ///< the same elements, in another order where its operand is `Stored`
+    View,        ///< the same elements, in another order if its operand is `Stored`
     Map,         ///< element by element
     Reduction,   ///< of one operand, or of windows of it
     Contraction, ///< of one operand with weights, or of two

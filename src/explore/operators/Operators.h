@@ -29,7 +29,7 @@ std::string_view nameOf(Convention convention);
 
 struct TaskOptions {
   Convention convention = Convention::Tight;
-  /// Tasks that one operator is cut into, beside those that move its elements: where its axis is
+  /// Tasks that one operator is cut into, beside those that move its elements: if its axis is
   /// longer, a task takes an equal share of it.
   int64_t maxTasks = 4096;
 };

@@ -64,7 +64,7 @@ public:
   /// or is not understood.
   std::optional<bool> staysInside(const Expr &index, mlir::AffineExpr size) const;
 
-  /// Whether the expression is 0 or more for all sizes the program is meant for; where a point is
+  /// Whether the expression is 0 or more for all sizes the program is meant for; if a point is
   /// asked for, only sizes for which the domain has one count.
   bool isNonNegative(mlir::AffineExpr expr, bool hasPoint) const;
 

@@ -135,7 +135,7 @@ private:
     return result;
   }
 
-  /// For each part the cost of the dearest way below each class, which no term of it avoids, where
+  /// For each part the cost of the dearest way below each class, which no term of it avoids, if
   /// classes of that part alone cost anything. Values only fall, down to where no option allows
   /// less.
   void findWays() {

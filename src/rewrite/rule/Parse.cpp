@@ -45,7 +45,7 @@ private:
     if (!level)
       tokens.failHere("expected a line such as 'level algorithm' before the first rule");
     Token name = tokens.expect(TokenKind::Identifier, "the rule's name");
-    // The rule's body is read twice where it goes both ways.
+    // The rule's body is read twice if it goes both ways.
     TokenStream body = tokens;
     bool bothWays = parseDirection(name, std::string(name.text), false);
     if (bothWays) {

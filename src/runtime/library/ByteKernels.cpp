@@ -42,7 +42,7 @@ template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Ti
 // Four bytes are loaded into all lanes at once: combined with what follows, they would be loaded
 // into one and spread by a second instruction.
 #define HEADRACE_LOADED(vector) __asm__("" : "+v"(vector))
-// Sums stay in registers where every loop over them is written out.
+// Sums stay in registers if every loop over them is written out.
 #define HEADRACE_UNROLL _Pragma("clang loop unroll(full)")
 
 /// `columns`: those of a panel that are in a vector. At most so many of the last panel are used.

@@ -49,7 +49,7 @@ template <bool packed>
 std::string byteProductStepFault(std::span<const int64_t> parameters,
                                  std::span<const int64_t> operandBytes);
 
-/// Products to bytes: operands A, packed columns, the finish's record, the other tensor where it
+/// Products to bytes: operands A, packed columns, the finish's record, the other tensor if it
 /// adds one, and the result; parameters: as above, then the form of the finish and BytePlaces'.
 template <bool isConvolution>
 void runFinishedProductStep(const Step &step, void *const *buffers,

@@ -61,7 +61,7 @@ Gemm checked(Gemm g, const std::string &what) {
   return g;
 }
 
-// How the work is cut: the result into blocks, and where those are few, what is summed over into
+// How the work is cut: the result into blocks, and if those are few, what is summed over into
 // parts that are added up in order. It follows from the sizes alone: the number of threads must not
 // change which sums are formed how.
 class Pieces {
@@ -197,7 +197,7 @@ private:
     Transpose transA = orientation(gemm.transA), transB = orientation(gemm.transB);
     const Blas<T> &blas = openBlas()->of<T>();
     // With a vector, gemm would spend its time packing. gemv may multiply what is there by 0, so
-    // that stale NaN could survive: it is cleared first. So is everything where there is no sum.
+    // that stale NaN could survive: it is cleared first. So is everything if there is no sum.
     if (k == 0 || gemm.n == 1 || gemm.m == 1)
       for (int64_t row = 0; row < piece.rows; ++row)
         std::fill_n(out + row * leading, piece.columns, T(0));

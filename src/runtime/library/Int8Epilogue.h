@@ -57,7 +57,7 @@ public:
   /// To be added to the sums of these columns, up to the next multiple of 16.
   const int32_t *addends(int64_t column) const { return addend + column; }
 
-  /// Rows of few columns are finished several at a time where they lie beside each other.
+  /// Rows of few columns are finished several at a time if they lie beside each other.
   static int64_t rowsApart(int64_t columns) {
     return bytes::panelColumns % columns == 0 ? columns : bytes::maxPanels * bytes::panelColumns;
   }
@@ -89,7 +89,7 @@ private:
 };
 
 /// The factor m with which `sum * m`, rounded to a byte, is what `sum * scale / result.scale` is,
-/// for every 32-bit sum and all of that in single precision; 0 where none was found.
+/// for every 32-bit sum and all of that in single precision; 0 if none was found.
 float equalMultiplier(float scale, const ByteRounding &result);
 
 } // namespace headrace

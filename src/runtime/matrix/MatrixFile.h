@@ -5,7 +5,7 @@
 
 #include <variant>
 
-/// Matrices and scalars in files, as scripts read and write them. Errors name the file and, where
+/// Matrices and scalars in files, as scripts read and write them. Errors name the file and, if
 /// there is one, the line and field.
 namespace headrace {
 

@@ -1,4 +1,4 @@
-// Operators that move elements to where numbers say. Compiled code is made for those numbers; where
+// Operators that move elements to where numbers say. Compiled code is made for those numbers; if
 // they are others in every call, they are cheaper here.
 #include "runtime/operators/HostOperators.h"
 #include "runtime/operators/TensorParts.h"

@@ -24,7 +24,7 @@ class EngineSession {
 public:
   virtual ~EngineSession() = default;
   /// Memory of the engine's, aligned to `memoryAlignment`; other sessions may read it, too. Throws
-  /// Error naming `what` where there is not so much.
+  /// Error naming `what` if there is not so much.
   virtual std::shared_ptr<void> allocate(int64_t bytes, const char *what) = 0;
   /// From main memory, which may be written again when it returns.
   virtual void copyIn(void *to, const void *from, int64_t bytes) = 0;
@@ -72,7 +72,7 @@ public:
   /// Whether it runs programs that are its alone, with inputs and outputs wherever the caller has
   /// them.
   virtual bool runsAlone() const { return false; }
-  /// A runner of such a program, where it does.
+  /// A runner of such a program, if it does.
   virtual std::unique_ptr<ProgramRunner> makeRunner(Program program, ProgramCode code) const;
 
   /// Where tensors may lie besides main memory.

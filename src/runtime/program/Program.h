@@ -51,7 +51,7 @@ struct LaunchParameter {
     Size,      // value of `size`, as i64
     Workspace, // address of the step's device workspace, `size` bytes into it
     TensorMap, // 128 bytes that describe a tile of a matrix to the device's copy engine: of the
-               // operand `index`, or where that is -1 `size` bytes into the workspace
+               // operand `index`, or if that is -1 `size` bytes into the workspace
   };
   /// A row-major matrix (or stack of them, outermost first) and the box that one copy moves.
   struct Tile {
@@ -141,10 +141,10 @@ std::string interfaceFault(const Program &program);
 /// The one engine that runs all steps; nothing if there are several. Without steps, the host's.
 std::optional<std::string> soleEngine(const Program &program);
 
-/// Throws Error naming the file a program comes from; where it was made here, InternalError.
+/// Throws Error naming the file a program comes from; if it was made here, InternalError.
 [[noreturn]] void failUnsound(const Program &program, const std::string &what);
 
-/// Fails where there is a fault.
+/// Fails if there is a fault.
 void verifyProgram(const Program &program);
 
 } // namespace headrace

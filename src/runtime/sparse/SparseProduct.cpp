@@ -103,7 +103,7 @@ public:
 private:
   const CsrMatrix &a, &b;
   bool leftFinite;
-  std::map<int64_t, std::vector<Column>> columnsAt; // of b's row: where it is not finite
+  std::map<int64_t, std::vector<Column>> columnsAt; // of b's row: if it is not finite
   std::map<Column, int64_t> expected;               // of b's column: how often it is not finite
 };
 

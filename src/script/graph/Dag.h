@@ -19,7 +19,7 @@ struct Known {
   Size nonzeros;
   /// Dense or sparse, depending on the values.
   bool formatOpen = false;
-  /// The share of cells that are not 0, where it can be told; an estimate.
+  /// The share of cells that are not 0, if it can be told; an estimate.
   std::optional<double> density;
   /// The value of an integer scalar, if it is known.
   Size value;
@@ -83,7 +83,7 @@ struct Dag {
   std::vector<Node> nodes; ///< operands first
   /// Variables as they stand after the block.
   std::map<std::string, int> assigned;
-  /// How many statements this is made of: fewer than there are where the next one needs a size that
+  /// How many statements this is made of: fewer than there are if the next one needs a size that
   /// one of these computes.
   size_t statements = 0;
   /// Scalars from before the block whose value decides a size.

@@ -20,7 +20,7 @@ struct DagOptions {
 /// The graph of the statements from `first` on, up to where sizes are not known any more, or to one
 /// that reads the clock. Equal
 /// values become one node, products of transposes are products, and what is composed of simpler
-/// functions (var, trace, ...) is spelled out. Throws Error, with its place, where sizes or types
+/// functions (var, trace, ...) is spelled out. Throws Error, with its place, if sizes or types
 /// do not fit.
 Dag buildDag(const StatementList &statements, size_t first, const DagOptions &options);
 

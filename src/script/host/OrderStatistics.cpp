@@ -39,7 +39,7 @@ public:
     });
   }
 
-  /// The least number with a share p of all weights at or below it. `between`: where the weights
+  /// The least number with a share p of all weights at or below it. `between`: if the weights
   /// are even in number and the share ends between two numbers, the middle of both; as in SystemDS
   /// only up to as many weights as there are numbers other than 0.
   double at(const HostCall &call, double share, bool between) const {

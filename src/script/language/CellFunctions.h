@@ -38,8 +38,8 @@ const CellFunctionInfo &describe(CellFunction function);
 /// The function of cells that a built-in function is, by its canonical name; null for others.
 const CellFunction *findCellFunction(std::string_view canonical);
 
-/// The type of the result for scalars of these types: whole numbers stay whole where they can;
-/// Unknown where it depends on a type that is not known.
+/// The type of the result for scalars of these types: whole numbers stay whole if they can;
+/// Unknown if it depends on a type that is not known.
 ValueType scalarResult(CellFunction function, std::span<const ValueType> operands);
 
 /// The nearest whole number, halves upwards, through a 64-bit integer: NaN gives 0.

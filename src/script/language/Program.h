@@ -54,7 +54,7 @@ struct BasicBlock {
 /// output of the callee, empty if it is not wanted.
 struct CallBlock {
   const Function *callee = nullptr;
-  /// The function to call instead where the first argument is a scalar; mostly null.
+  /// The function to call instead if the first argument is a scalar; mostly null.
   const Function *ofScalar = nullptr;
   std::vector<Operand> arguments;
   std::vector<std::string> results;

@@ -7,7 +7,7 @@ namespace headrace::script {
 
 namespace {
 
-/// Rewrites a graph into one where functions of sparse matrices are functions of their values.
+/// Rewrites a graph into one if functions of sparse matrices are functions of their values.
 class SparseRewriter {
 public:
   SparseRewriter(const Dag &from, std::span<std::pair<std::string, int>> results)
@@ -184,7 +184,7 @@ int SparseRewriter::writeWhole(int id, int root, Dag &whole, std::vector<int> &l
   return static_cast<int>(whole.nodes.size()) - 1;
 }
 
-/// The result of an old expression from stored cells, with a check that the others are 0 where
+/// The result of an old expression from stored cells, with a check that the others are 0 if
 /// that does not follow from the expression itself. `last`: a sum of it, or the cells themselves.
 int SparseRewriter::checked(int result, int expression, Op last) {
   Dag whole;

@@ -212,7 +212,7 @@ void Choices::noteMissed(StringRef verb, Operation *op, StringRef object, const 
 
 void Choices::refuse(StringRef verb, Operation *op, const Twine &reason) {
   Given *step = find(verb, op);
-  // A step for a kind of operators holds where it can.
+  // A step for a kind of operators holds if it can.
   if (step && StringRef(step->subject).starts_with(kEvery))
     noteMissed(verb, op, step->object, reason);
   else if (step && step->hasOperatorAsObject() && !names.isKnown(step->object))

@@ -56,10 +56,10 @@ public:
 
   void note(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object = "");
   /// A choice that was not made, why, and the bytes that it would have saved (null: not known).
-  /// Kept where someone wants to know.
+  /// Kept if someone wants to know.
   void noteMissed(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object,
                   const llvm::Twine &reason, mlir::AffineExpr bytes = {});
-  /// How kernels were planned, in a sentence. Kept where someone wants to know.
+  /// How kernels were planned, in a sentence. Kept if someone wants to know.
   void notePlanning(llvm::StringRef text);
   /// The step with this verb on the operator cannot be followed.
   void refuse(llvm::StringRef verb, mlir::Operation *op, const llvm::Twine &reason);
@@ -96,7 +96,7 @@ void setScheduleLines(mlir::func::FuncOp program, llvm::StringRef kernel,
 std::vector<int> scheduleLines(mlir::func::FuncOp program, llvm::StringRef kernel);
 void forgetScheduleLines(mlir::func::FuncOp program);
 
-/// Notes on the program what was not chosen and why, where someone wants to know.
+/// Notes on the program what was not chosen and why, if someone wants to know.
 void noteMissedOptimization(mlir::func::FuncOp program, llvm::StringRef step,
                             const llvm::Twine &reason);
 /// The program's notes of choices that were not made.

@@ -18,7 +18,7 @@ struct Verb {
   StringRef link; // the word between subject and object
   Object object;
   StringRef subject = {};            // the only one that it can have
-  llvm::ArrayRef<StringRef> words{}; // its objects, where they are words
+  llvm::ArrayRef<StringRef> words{}; // its objects, if they are words
 };
 
 constexpr StringRef kLayouts[] = {"channels-last", "channels-first", "blocked8", "blocked16"},

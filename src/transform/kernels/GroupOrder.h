@@ -21,7 +21,7 @@ public:
   /// Makes the groups of two operations one.
   void merge(mlir::Operation *a, mlir::Operation *b);
   /// Takes operations out of their groups and puts each of these sets into one; false, with nothing
-  /// changed, where that leaves no order.
+  /// changed, if that leaves no order.
   bool tryRegroup(llvm::ArrayRef<llvm::SmallVector<mlir::Operation *>> sets);
 
 private:

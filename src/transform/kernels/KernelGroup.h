@@ -49,7 +49,7 @@ struct Axis {
 
 class KernelGroup {
 public:
-  /// Along which axis a group may walk, where that is given: a dimension of its root, or none.
+  /// Along which axis a group may walk, if that is given: a dimension of its root, or none.
   struct Walk {
     std::optional<unsigned> dim;
   };
@@ -59,7 +59,7 @@ public:
   /// A group for planning by time: it may hold everything that can share its loops, and the cost
   /// model decides what pays.
   static KernelGroup candidate(hr::OperatorInterface root, const KernelRules &rules);
-  /// Whether rules of thumb tell what pays, as they do where neither a recipe nor planning does.
+  /// Whether rules of thumb tell what pays, as they do if neither a recipe nor planning does.
   void goByThumb(bool does) { byThumb = does; }
   /// A group in which every operator has loops of its own, neither merged nor split, as the recipe
   /// of its schedule says.
@@ -73,7 +73,7 @@ public:
   FusionDecision tryMerge(const KernelGroup &other);
   /// Adds a producer to a group whose operators have loops of their own.
   void join(hr::OperatorInterface op);
-  /// Takes the padding of its result, which its kernel then writes; nothing changes where it
+  /// Takes the padding of its result, which its kernel then writes; nothing changes if it
   /// cannot.
   FusionDecision tryBorder(hr::PadOp pad);
 
@@ -101,7 +101,7 @@ public:
   bool canWalk() const;
   /// Whether the operator combines all rows of a walking group.
   bool accumulates(mlir::Operation *op) const;
-  /// In how many blocks the rows are cut where something is combined over them; it does not depend
+  /// In how many blocks the rows are cut if something is combined over them; it does not depend
   /// on the number of threads, so results do not either.
   int64_t walkBlocks() const;
 

@@ -9,7 +9,7 @@
 namespace headrace {
 
 /// One dimension of a value as the kernel sees it: an expression over the group's axes, and its
-/// size in memory where that is not the size of an axis (a window or a step, which need not cover
+/// size in memory if that is not the size of an axis (a window or a step, which need not cover
 /// it).
 struct ViewDim {
   mlir::AffineExpr expr;

@@ -1,4 +1,4 @@
-// Merges groups that read the same values, one pair after another, where the time that saves is
+// Merges groups that read the same values, one pair after another, if the time that saves is
 // worth it: the plan that planning starts from.
 #pragma once
 

@@ -316,7 +316,7 @@ private:
                        "or something that cannot");
   }
 
-  /// Kernels write the padding of their results, where they can.
+  /// Kernels write the padding of their results, if they can.
   void takeBorders() {
     for (Operation *op : borders) {
       auto pad = cast<hr::PadOp>(op);
@@ -364,7 +364,7 @@ private:
         continue;
       AffineExpr bytes;
       if (refusal.verb == "fuse") {
-        // It would not be read again, nor written where none but the kernel reads it.
+        // It would not be read again, nor written if none but the kernel reads it.
         const KernelGroup &reader = grouping[*grouping.find(refusal.into)];
         bool escapes = !llvm::all_of(refusal.op->getUsers(),
                                      [&](Operation *user) { return reader.contains(user); });
@@ -386,7 +386,7 @@ private:
   llvm::StringMap<size_t> scheduledGroup;
   Grouping grouping;
   /// Operators that the recipe speaks of, and those that it fuses into the kernel of another, with
-  /// the reason where that is not possible.
+  /// the reason if that is not possible.
   struct Fusion {
     std::string into;
     FusionDecision verdict;

@@ -1,4 +1,4 @@
-// Level 1: numbers are widened where they are used.
+// Level 1: numbers are widened if they are used.
 //
 //   %w = hr.map(%x) { extf } ; %y = hr.map(%w, %b) { addf } ; %s = hr.reduce(%w) ; %m =
 //   hr.reduce(%w)

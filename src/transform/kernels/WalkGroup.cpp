@@ -171,7 +171,7 @@ bool KernelGroup::accumulates(Operation *op) const {
                                domains.find(op)->second, *walk);
 }
 
-/// A group of one reduction over its first axis walks it where that is worth sharing.
+/// A group of one reduction over its first axis walks it if that is worth sharing.
 void KernelGroup::walkFromRoot() {
   hr::OperatorInterface op = root();
   if (!isa<hr::ReduceOp, hr::ContractOp>(op.getOperation()))
@@ -210,7 +210,7 @@ int64_t KernelGroup::walkBlocks() const {
   return std::clamp<int64_t>(points / kPointsPerBlock, 1, kMaxBlocks);
 }
 
-/// Places dimensions of an operator's domain where the group reads the same operands.
+/// Places dimensions of an operator's domain if the group reads the same operands.
 void KernelGroup::placeByOperands(hr::OperatorInterface op, const Movement &m, Refs &domain) const {
   for (auto [operand, map] : llvm::zip(op->getOperands(), m.maps)) {
     auto known = values.find(operand);
@@ -260,7 +260,7 @@ static bool sameAxes(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
   });
 }
 
-/// Adds an operator to a walking group, by its result where the group reads it, else by what it
+/// Adds an operator to a walking group, by its result if the group reads it, else by what it
 /// reads. Its operands from the group must be there row by row, so not combined over all rows.
 FusionDecision KernelGroup::place(hr::OperatorInterface op) {
   KernelGroup before = *this;

@@ -10,7 +10,7 @@
 //   %s = hr.pool sum %x {window = [2, 2], pads = [0, 0, 0, 0]}
 //   %y = hr.map(%s) { s * 0.25 }
 //
-// Where padding does not count in an average, the factor is a constant image of reciprocal counts;
+// If padding does not count in an average, the factor is a constant image of reciprocal counts;
 // an image of unknown size is divided by the sum over a padded image of ones.
 //
 // Why: inner loops without bounds checks; level 2 knows windows without padding only.

@@ -1,7 +1,7 @@
 // Intrinsics: instructions or routines of a machine, each declared by an expression of what it
 // computes.
 //
-// `tensorize` puts one in the place of a stage's innermost loops, where they compute the same. The
+// `tensorize` puts one in the place of a stage's innermost loops, if they compute the same. The
 // function behind it is a C symbol:
 //
 //   void gemm8x8(const float *a, int64_t a0, int64_t a1, const float *b, int64_t b0, int64_t b1,
@@ -27,7 +27,7 @@ struct Intrinsic {
   std::string symbol() const { return "headrace_intrinsic_" + name; }
 };
 
-/// Throws `Error` where the pattern cannot be one. A name that is declared again means the new one
+/// Throws `Error` if the pattern cannot be one. A name that is declared again means the new one
 /// from then on.
 void declareIntrinsic(Intrinsic intrinsic);
 std::optional<Intrinsic> findIntrinsic(const std::string &name);

@@ -177,7 +177,7 @@ private:
     });
   }
 
-  /// The operand before it was rounded, where this is a part of what computed it.
+  /// The operand before it was rounded, if this is a part of what computed it.
   Value operandOf(Operation *op, Value operand) {
     auto found = unrounded.find(operand);
     return found != unrounded.end() && areParts(operand.getDefiningOp(), op) ? found->second
@@ -241,7 +241,7 @@ private:
   }
 
   /// Whether the operand is a constant that the product mostly waits for: it stays as it is, half
-  /// the memory to read, and is widened in vectors as it is multiplied. Where each element is used
+  /// the memory to read, and is widened in vectors as it is multiplied. If each element is used
   /// many times it is widened once, when the program is compiled.
   static bool isStreamedWeight(Operation *op, Value operand) {
     constexpr int64_t kMaxUses = 32;

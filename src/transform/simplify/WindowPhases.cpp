@@ -316,7 +316,7 @@ private:
     return b.create<hr::SliceOp>(loc, type, filter, symbolMap(starts, b.getContext()), steps);
   }
 
-  /// Phases in order, spread where only one has taps, and without what is skipped.
+  /// Phases in order, spread if only one has taps, and without what is skipped.
   Value wanted(Value value) {
     SymbolicShape spread = shapeOf(value), results(spread);
     SmallVector<AffineExpr> places(rank, constantDim(0, b.getContext())), starts(places);

@@ -15,7 +15,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-// Amounts as numbers where the sizes they depend on are known, else as expressions.
+// Amounts as numbers if the sizes they depend on are known, else as expressions.
 class Amounts {
 public:
   Amounts(const std::vector<std::string> &symbols, const Sizes &sizes)

@@ -9,7 +9,7 @@
 
 namespace headrace::cli {
 
-/// A file name for each output: its name where that is harmless, and no two alike.
+/// A file name for each output: its name if that is harmless, and no two alike.
 std::vector<std::string> outputFileNames(std::span<const TensorSpec> outputs);
 
 /// Writes the outputs as .npy files into the folder, made if it is not there, and returns their

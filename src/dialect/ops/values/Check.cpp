@@ -68,7 +68,7 @@ bool isAlwaysMet(CheckOp op) {
   SmallVector<ConstantOp> constants;
   if (!isMadeOfConstants(op.getInput(), constants))
     return false;
-  // Bounds of dynamic dimensions hold for every one of them where they hold for all that algebra
+  // Bounds of dynamic dimensions hold for every one of them if they hold for all that algebra
   // says.
   auto within = [&](int64_t value) {
     AffineExpr low = op.getBounds().getResult(0), high = op.getBounds().getResult(1);

@@ -138,7 +138,7 @@ static bool isPadded(ArrayRef<int64_t> pads) {
   return llvm::any_of(pads, [](int64_t pad) { return pad != 0; });
 }
 
-/// The gradient of a window's sum where the window yields its average.
+/// The gradient of a window's sum if the window yields its average.
 static Value shareOfAverage(OpBuilder &b, PoolOp op, Value dy) {
   Location loc = op.getLoc();
   if (op.getIncludePad() || !isPadded(op.getPads())) {

@@ -30,7 +30,7 @@ bool isNamed(const Dim &dim);
 /// dynamic dimensions. Weights are used in place: the module keeps their memory alive. A node that
 /// cannot be imported is an Error that names it, and the file if `fileName` is given.
 ///
-/// Where an operator is one program for some sizes and another one for others, the module is one of
+/// If an operator is one program for some sizes and another one for others, the module is one of
 /// them, and guarded (`hr.symbol_min`, `hr.symbol_max`). With `sizes` it is for those, as in
 /// Symbols.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(const Model &model, mlir::MLIRContext &context,

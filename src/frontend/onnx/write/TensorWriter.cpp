@@ -25,7 +25,7 @@ int32_t codeOf(DType type) {
   throw InternalError("a type without a code in ONNX");
 }
 
-/// The elements as the format stores them: several to a byte where they have 4 bits or less.
+/// The elements as the format stores them: several to a byte if they have 4 bits or less.
 static std::string packed(const Tensor &tensor, int bits) {
   auto count = static_cast<size_t>(tensor.elements());
   const auto *bytes = static_cast<const uint8_t *>(tensor.data());

@@ -132,7 +132,7 @@ private:
     ShapedTerm inner = operands.of(value);
     return batch.leads(value) ? builder.apply("repeat", {inner.rank() + 1, 1}, {inner}) : inner;
   }
-  /// Without the leading dimension where the result is computed so, else with all.
+  /// Without the leading dimension if the result is computed so, else with all.
   ShapedTerm source(Value value) {
     if (!isBatched)
       return full(value);

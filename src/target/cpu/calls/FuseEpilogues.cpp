@@ -64,7 +64,7 @@ Value packedWeights(hr::LibraryOp call, OpBuilder &b) {
                     packedColumns(product, constantTensor(constant.getValue()).as<uint8_t>()));
 }
 
-/// The border around the bytes, where one is all that reads them and rows can be written inside.
+/// The border around the bytes, if one is all that reads them and rows can be written inside.
 hr::PadOp borderOf(Value bytes) {
   auto pad = bytes.hasOneUse() ? dyn_cast<hr::PadOp>(*bytes.getUsers().begin()) : hr::PadOp();
   if (!pad)

@@ -74,7 +74,7 @@ struct CpuScheduleCallsPass : impl::CpuScheduleCallsPassBase<CpuScheduleCallsPas
   }
 
 private:
-  /// Why the call cannot be made so; empty, and taken, where it can.
+  /// Why the call cannot be made so; empty, and taken, if it can.
   static std::string take(const std::string &text, hr::LibraryOp call, CallSchedule &schedule) {
     try {
       CallSchedule wanted = CallSchedule::parse(text, schedule);

@@ -118,7 +118,7 @@ std::string keyOf(const std::string &code, const Processor &processor) {
   return FileCache::key({LLVM_VERSION_STRING, generator, processor.name, processor.features, code});
 }
 
-/// Makes the code generator where no object was found: its tables take longer than a kernel found.
+/// Makes the code generator if no object was found: its tables take longer than a kernel found.
 Object findOrCompile(ModuleOp module, std::unique_ptr<llvm::TargetMachine> &machine,
                      const Processor &processor, const FileCache &cache, Runs runs) {
   std::string text;
@@ -217,7 +217,7 @@ Processor findProcessor(StringRef name) {
     processor.needs.level = hostLevel();
     processor.needs.features = hostFeatures();
     setWidth(has("avx512f") && has("avx512vl") ? 64 : has("avx2") && has("fma") ? 32 : 16);
-    // Compiling never waits for a measurement; where there was one, it counts.
+    // Compiling never waits for a measurement; if there was one, it counts.
     machine.setRates(hostRates());
     return processor;
   }

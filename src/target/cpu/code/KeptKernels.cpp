@@ -44,7 +44,7 @@ std::string textOf(ModuleOp kernel) {
 /// The record of a compiled kernel, beside its object. In the cache it is text.
 struct Record {
   std::string object; // its key
-  std::string symbol; // where the kernel has a name of its own in the object
+  std::string symbol; // if the kernel has a name of its own in the object
   int64_t workspace = 0;
   /// Lowering notes them for reports: the recipe as it was refused, and what became of it.
   std::string refused, notes;

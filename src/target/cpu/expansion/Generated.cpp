@@ -11,7 +11,7 @@ namespace {
 
 bool isConstant(Value value) { return value.getDefiningOp<hr::ConstantOp>() != nullptr; }
 
-/// A product in register tiles (recipe/ScheduleTiles.h), its operands read once and where loops
+/// A product in register tiles (recipe/ScheduleTiles.h), its operands read once and if loops
 /// come back to them: weights for each of `rowCells` parts of the rows.
 Work tiledWork(const ProductShape &shape, double rowCells, double imageBytes, double weightBytes,
                double resultBytes, DType type, const Machine &machine) {
@@ -67,7 +67,7 @@ public:
           weights = swapped ? op.getLhs() : op.getRhs();
     DType type = rateType(op.getType());
     double weightBytes = nominalBytes(weights, sizes);
-    // Cells are matrices of a batch and blocks of columns, and of rows where there are few of
+    // Cells are matrices of a batch and blocks of columns, and of rows if there are few of
     // those.
     double blocks = std::ceil(shape.columns / (2.0 * machine.lanes(sizeOf(type))));
     double rowCells = std::clamp(std::ceil(kWantedCells / (blocks * shape.batch)), 1.0, shape.rows);
@@ -138,7 +138,7 @@ private:
 
   /// Whether the product's own loops put the second operand into the order of the columns, a matrix
   /// at a time, while it is in cache: a kernel for that would move all of them through memory. A
-  /// single one is put in order once, for all threads; and where functions follow in the product's
+  /// single one is put in order once, for all threads; and if functions follow in the product's
   /// tiles, these save more.
   static bool turnsInTiles(hr::ContractOp op, const Machine &machine) {
     auto feature = featureDim(op);
@@ -214,7 +214,7 @@ public:
   Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ConvOp>(operation);
     SizeHints sizes = sizeHints(op);
-    // Cells are rows of the image: several of them where there are many.
+    // Cells are rows of the image: several of them if there are many.
     SymbolicShape result = shapeOf(op.getResult());
     bool first = op.getLayout() == hr::ChannelLayout::First;
     auto images = static_cast<double>(nominal(result.front(), sizes));

@@ -65,7 +65,7 @@ public:
     DType type = rateType(op.getType());
     double elements = shape.batch * shape.rows * shape.depth;
     double patches = elements * static_cast<double>(sizeOf(type));
-    // The channels of a pixel lie together: a loop for each pixel, in vectors where there
+    // The channels of a pixel lie together: a loop for each pixel, in vectors if there
     // are many.
     auto channels = static_cast<double>(nominal(shapeOf(op.getInput()).back(), sizes));
     auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(type))));

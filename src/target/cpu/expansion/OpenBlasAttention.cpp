@@ -154,7 +154,7 @@ private:
     return sizes;
   }
 
-  /// 0 where a bias is broadcast.
+  /// 0 if a bias is broadcast.
   static SmallVector<AffineExpr> biasStrides(hr::AttentionOp op) {
     if (!op.getBias())
       return {};

@@ -75,7 +75,7 @@ public:
     return op<arith::TruncIOp>(integers(16), op<arith::ShRUIOp>(chosen, sixteen));
   }
 
-  /// f64 in f32 with an odd last digit where others are lost: rounding it again is then as if done
+  /// f64 in f32 with an odd last digit if others are lost: rounding it again is then as if done
   /// at once.
   Value narrowedToOdd(Value wide) {
     Value nearest = op<arith::TruncFOp>(f32(), wide),

@@ -236,7 +236,7 @@ CpuSchedule KernelScheduler::proposePoints() const {
     return schedule;
   }
   int64_t vector = schedule.vector = vectorLength(size);
-  // A long dimension is cut as well, evenly where it can be.
+  // A long dimension is cut as well, evenly if it can be.
   if (size > 2 * kElementwiseCell) {
     for (int64_t candidate = kElementwiseCell * 2;
          candidate >= kElementwiseCell / 4 && !schedule.cell; candidate -= vector)

@@ -61,7 +61,7 @@ CpuSchedule TileScheduler::propose() const {
   return schedule;
 }
 
-/// Tiles of the columns of the root as it was formed, where these rows are in a tile.
+/// Tiles of the columns of the root as it was formed, if these rows are in a tile.
 int64_t TileScheduler::proposeColumns(std::optional<int64_t> rows) const {
   int64_t twoVectors = 2 * loops.lanes();
   if (loops.isOpen(parallel.back()))
@@ -88,14 +88,14 @@ int64_t TileScheduler::proposeColumns(std::optional<int64_t> rows) const {
 }
 
 /// Whether the lines of constant weights, which are not packed, lie far apart beyond the core's own
-/// cache: the more of each is read at a time the better, where registers suffice for several rows.
+/// cache: the more of each is read at a time the better, if registers suffice for several rows.
 bool TileScheduler::readsFarLines() const {
   constexpr int64_t enoughRegisters = 32;
   return loops.form.packing.columns == 1 && loops.machine.vectorRegisters >= enoughRegisters &&
          isContraction(anchor) && operandBytes(1) > loops.machine.rates.coreCacheBytes / 2;
 }
 
-/// Whether the weights come from memory, where panels of them can be fetched ahead of their use.
+/// Whether the weights come from memory, if panels of them can be fetched ahead of their use.
 bool TileScheduler::prefetchesPanels() const {
   if (!isContraction(anchor))
     return false;
@@ -236,7 +236,7 @@ double TileScheduler::operandBytes(unsigned operand) const {
   return bytes;
 }
 
-/// Panels of the right side are copied where their rows lie so far apart that the copy is less than
+/// Panels of the right side are copied if their rows lie so far apart that the copy is less than
 /// what finding them costs, over and over, all tiles of rows.
 bool TileScheduler::packingPays(const Tile &tile) const {
   constexpr int64_t kWorthwhileUses = 8;
@@ -257,7 +257,7 @@ bool TileScheduler::packingPays(const Tile &tile) const {
 }
 
 /// The root's cells, loops and register tile; everything else is computed tile by tile. Returns
-/// the loop inside which all rows of a cell use the same columns, where those come first.
+/// the loop inside which all rows of a cell use the same columns, if those come first.
 std::string TileScheduler::writeTiles(const Tile &tile, ArrayRef<int64_t> order,
                                       StepWriter &steps) const {
   Operation *root = loops.contents.root;
@@ -350,7 +350,7 @@ void TileScheduler::chooseGrid(Tile &tile, int64_t wantedCells) const {
     int64_t wanted = (2 * wantedCells + cells - 1) / cells;
     int64_t group = std::max<int64_t>(1, count / wanted);
     while (!leavesRemainder(dim, unit) && count % group != 0)
-      --group; // whole cells where there can be
+      --group; // whole cells if there can be
     if (count == 1)
       continue;
     tile.grid[dim] = unit * group;
@@ -374,7 +374,7 @@ std::optional<int64_t> TileScheduler::findRow() const {
     auto sharesWeights = [&](int64_t dim) {
       return maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim);
     };
-    // Of a known number where these use most registers, else of an open one; a batch of two comes
+    // Of a known number if these use most registers, else of an open one; a batch of two comes
     // last.
     if (auto dim = find([&](int64_t dim) {
           return isStatic(dim) && loops.ranges[dim] >= many && sharesWeights(dim);

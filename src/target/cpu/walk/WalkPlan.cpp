@@ -81,7 +81,7 @@ private:
   }
 
   bool addOperator(linalg::GenericOp op) {
-    // Fusion keeps a result without users where only it tells a size.
+    // Fusion keeps a result without users if only it tells a size.
     auto used = llvm::make_filter_range(op->getResults(), [](Value v) { return !v.use_empty(); });
     if (!llvm::hasSingleElement(used))
       return refuse(op, "expected one result");

@@ -205,7 +205,7 @@ private:
     });
   }
 
-  /// Whole vectors along the stage's vector axis, then what is left over: one narrower vector where
+  /// Whole vectors along the stage's vector axis, then what is left over: one narrower vector if
   /// the size is known, else an element at a time. The first `wholeCount` of the carried values
   /// belong to whole vectors, the others to what is left over.
   SmallVector<Value> overVectors(WalkStage &stage, const Axes &at, ValueRange state,

@@ -6,7 +6,7 @@
 //   llvm.func @k(%x: !llvm.ptr<1>) attributes {nvvm.kernel} { ... llvm.call @hr_exp_f32 ... }
 //
 // Elementary functions are calls into a module of our own (DeviceMath.c) that is linked in. Indices
-// have 32 bits where all memory of a kernel is that small: divisions cost a fraction then.
+// have 32 bits if all memory of a kernel is that small: divisions cost a fraction then.
 #include "target/cuda/Passes.h"
 #include "target/cuda/write/KernelWriter.h"
 

@@ -11,7 +11,7 @@ using namespace mlir;
 namespace headrace::cuda {
 namespace {
 
-/// Copying rows that do not begin at multiples of 16 bytes pays where the product takes much
+/// Copying rows that do not begin at multiples of 16 bytes pays if the product takes much
 /// longer.
 bool readsWell(const Product &product) {
   constexpr int64_t kRowElements = 8, kMinCopied = 512;

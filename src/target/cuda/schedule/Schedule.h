@@ -15,7 +15,7 @@ inline constexpr llvm::StringLiteral kScheduleAttr = "cuda.schedule";
 struct Schedule {
   enum class Kind {
     Points,      // a thread has `vector` neighbouring points of the result
-    Rows,        // `lanes` threads share a row; its elements stay in registers where `held` > 0
+    Rows,        // `lanes` threads share a row; its elements stay in registers if `held` > 0
     Columns,     // a thread (or block: `lanes` > 1) has a column; `splits` of them share it
     Tiles,       // a block moves a square tile through shared memory (transposes)
     Product,     // a block has a tile of a matrix product in registers

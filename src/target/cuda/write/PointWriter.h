@@ -41,7 +41,7 @@ mlir::AffineExpr loopSize(mlir::linalg::GenericOp op, unsigned dim);
 mlir::Operation *combinerOf(mlir::linalg::GenericOp op);
 /// `combiner` of two values.
 mlir::Value combine(mlir::OpBuilder &b, mlir::Operation *combiner, mlir::Value a, mlir::Value c);
-/// The value a reduction starts from where that is the same for all of its points.
+/// The value a reduction starts from if that is the same for all of its points.
 mlir::Value startOf(mlir::linalg::GenericOp op);
 /// The loops' positions at a point of the result; empty if it does not determine the parallel
 /// ones. Reduction loops have none (null).
@@ -109,7 +109,7 @@ public:
     mlir::OpBuilder::InsertionGuard guard;
   };
 
-  /// `then` where the condition holds, `otherwise` where not; both give one value per lane.
+  /// `then` if the condition holds, `otherwise` if not; both give one value per lane.
   Pack choose(mlir::Value condition, llvm::ArrayRef<mlir::Type> types,
               llvm::function_ref<Pack()> then, llvm::function_ref<Pack()> otherwise);
 

@@ -27,7 +27,7 @@ namespace headrace {
 
 namespace {
 
-/// The initial value of the sum, where it is a sum of products in half precision.
+/// The initial value of the sum, if it is a sum of products in half precision.
 linalg::FillOp startOfHalfSum(linalg::GenericOp op) {
   if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1 || !isHalf(op.getType(0)))
     return {};

@@ -47,7 +47,7 @@ private:
 
   /// A step of the columns that a thread holds.
   struct Column {
-    AffineExpr place; // the last elements of the row where it is beyond the end
+    AffineExpr place; // the last elements of the row if it is beyond the end
     Value isInside;   // null: it always is
   };
   void holdColumns(int64_t count);

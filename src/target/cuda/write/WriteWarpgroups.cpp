@@ -63,7 +63,7 @@ void WarpgroupWriter::consume() {
   Value consumer = b.create<arith::SubIOp>(loc, group, word(1));
   Value isFirstLane = equal(rem(thread, word(kWarp)), word(0));
   Value sharedAt = b.create<LLVM::PtrToIntOp>(loc, b.getI32Type(), shared);
-  // Descriptors: rows of 128 bytes, swizzled, eight rows are 1024 bytes; where the depth does not
+  // Descriptors: rows of 128 bytes, swizzled, eight rows are 1024 bytes; if the depth does not
   // lie together, blocks of tileK rows.
   auto formOf = [&](const Side &side) {
     int64_t blocks = side.outerLiesTogether ? schedule.tileK * kRowBytes / 16 : 1;

@@ -138,7 +138,7 @@ Chain ProgramChains::stored(Value value) {
                    type.getElementType().isUnsignedInteger(), known);
 }
 
-/// The chain of stored integers that nothing else reads, where it begins with a product or pooling.
+/// The chain of stored integers that nothing else reads, if it begins with a product or pooling.
 std::optional<Chain> ProgramChains::joined(Value value) {
   auto map = value.getDefiningOp<hr::MapOp>();
   if (!joinsProducts || hasJoined || !map || !isStored(value.getType()) || !value.hasOneUse())

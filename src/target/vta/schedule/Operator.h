@@ -15,7 +15,7 @@ namespace headrace::vta {
 
 /// The logical sizes of a value. A matrix is an image of 1x1 whose rows are the batch. In DRAM it
 /// lies in blocks of the configuration's batch x block: [batch][channels][height][width][b][c],
-/// with zeros, or anything, where blocks stand over.
+/// with zeros, or anything, if blocks stand over.
 struct Image {
   int64_t batch, channels, height, width;
   bool operator==(const Image &) const = default;
@@ -47,7 +47,7 @@ struct AluStage {
     Mul,
     Min,
     Max,
-    ShiftRight,      ///< divides by 2^n rounding down; left where n is negative
+    ShiftRight,      ///< divides by 2^n rounding down; left if n is negative
     RoundShiftRight, ///< divides by 2^n, n >= 1, to the nearest, halves to even; |result| < 2^30
   };
   Op op;

@@ -65,7 +65,7 @@ static Value uniform(ScalarMath &m, Value position, uint64_t seed, int stream, T
 
 using Distribution = llvm::function_ref<Value(ScalarMath &, Value position, Type inner)>;
 
-/// A tensor of random numbers, computed in f64 where that is their type, else in f32.
+/// A tensor of random numbers, computed in f64 if that is their type, else in f32.
 static Value randomTensor(NodeContext &c, ArrayRef<AffineExpr> dims, Type type,
                           Distribution distribution) {
   Type inner = type.isF64() ? type : Type(c.builder.getF32Type());

@@ -28,7 +28,7 @@ public:
       return axis.hasSize ? m.div(m.mul(place, input), output) : m.div(place, number(*axis.scale));
     };
     auto centered = [&] { return m.sub(scaled(m.add(at, half)), half); };
-    auto between = [&](Value steps) { // 0 where there is one place alone
+    auto between = [&](Value steps) { // 0 if there is one place alone
       Value isOne = m.equal(output, number(1));
       Value distance = m.select(isOne, number(1), m.sub(output, number(1)));
       return m.select(isOne, number(0), m.div(m.mul(at, steps), distance));
@@ -66,7 +66,7 @@ private:
 /// How many neighbours have a part in a result, and the first one's distance from it, rounded down.
 struct Taps {
   int64_t count, first;
-  double stretch = 1; // how much wider than usual, where an image shrinks without aliasing
+  double stretch = 1; // how much wider than usual, if an image shrinks without aliasing
 };
 
 Taps tapsOf(NodeContext &c, const Interpolation &how, const ResizedAxis &axis) {
@@ -241,7 +241,7 @@ private:
     });
   }
 
-  /// Points outside of the input have a value of their own where a part is cropped.
+  /// Points outside of the input have a value of their own if a part is cropped.
   Value extrapolated(Value result, ArrayRef<ResizedAxis> axes) {
     if (!how.crops())
       return result;

@@ -57,7 +57,7 @@ static Bins binsOf(NodeContext &c, Value rois, int axis, int64_t count) {
   return {bound(false), bound(true), count};
 }
 
-/// The element where its position is inside of [begin, end), reads 0 and 1.
+/// The element if its position is inside of [begin, end), reads 0 and 1.
 static Value insideOnly(PointMath &m, Value position, Value element) {
   Value lowest = m.numberOf(element.getType(), -std::numeric_limits<double>::infinity());
   Value isAfter = m.less(position, m.read(0)), isBefore = m.less(position, m.read(1));

@@ -19,7 +19,7 @@ AffineExpr sizeOf(NodeContext &c, double size) {
   return c.dim(static_cast<int64_t>(size));
 }
 
-/// floor(size * scale) in single precision, in which 20 * 1.3 is 26; where the size is free, for
+/// floor(size * scale) in single precision, in which 20 * 1.3 is 26; if the size is free, for
 /// scales that are fractions of small numbers.
 AffineExpr scaledSize(NodeContext &c, AffineExpr size, double scale) {
   constexpr int64_t kMaxDenominator = 64;
@@ -137,7 +137,7 @@ void resize(NodeContext &c, const Interpolation &how, SmallVector<ResizedAxis> a
 }
 
 /// Versions 10 and 11 differ: the first has scales as its second input, one kind of coordinates,
-/// and takes the next pixel where an image becomes smaller, the one before where it grows.
+/// and takes the next pixel if an image becomes smaller, the one before if it grows.
 void importResize(NodeContext &c) {
   Interpolation how = readInterpolation(c);
   if (c.opset < 11) {

@@ -130,8 +130,8 @@ static void importDynamicQuantizeMatMul(NodeContext &c) {
   c.result(productAsFloats(c, sums, lhs.scale, 2, 4));
 }
 
-/// alpha * A' B' + C in integers, where C has the product's scale; the result is quantized, or in
-/// single precision where it has no scale.
+/// alpha * A' B' + C in integers, if C has the product's scale; the result is quantized, or in
+/// single precision if it has no scale.
 static void importGemm(NodeContext &c) {
   c.checkRank(0, 2);
   c.checkRank(3, 2);

@@ -87,7 +87,7 @@ static void importImputer(NodeContext &c) {
   c.result(c.cast(result, type));
 }
 
-/// A further axis with 1 where the category is. Strings are encoded on the host.
+/// A further axis with 1 if the category is. Strings are encoded on the host.
 static void importOneHotEncoder(NodeContext &c) {
   Value input = c.input(0, Accepts::Numbers);
   std::vector<int64_t> categories = c.node.getInts("cats_int64s");

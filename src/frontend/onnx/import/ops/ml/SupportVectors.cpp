@@ -28,7 +28,7 @@ static Value kernel(NodeContext &c, Value rows, Value vectors) {
   params.resize(3);
   double gamma = params[0], shift = params[1], degree = params[2];
   if (name == "RBF") {
-    // Differences, not products: those cancel where rows are near.
+    // Differences, not products: those cancel if rows are near.
     SmallVector<AffineExpr> d = dimensions(c, 0, 3);
     Compute compute{{shapeOf(rows)[0], shapeOf(vectors)[0], shapeOf(rows)[1]},
                     1,
@@ -123,7 +123,7 @@ public:
              vectors, classes);
   }
 
-  /// Positive where the first class of a pair is chosen.
+  /// Positive if the first class of a pair is chosen.
   Value scores(Value rows) {
     Type type = elementTypeOf(rows);
     std::vector<double> rho = floatsAttribute(c, "rho");

@@ -23,9 +23,9 @@ mlir::Value zeroPointOfRange(ScalarMath &m, mlir::Value least, mlir::Value scale
 struct ByteFactor {
   mlir::Value tensor, zeroPoint;
 };
-/// The product of two inputs, matrices, in 32 bits, where it wraps.
+/// The product of two inputs, matrices, in 32 bits, if it wraps.
 mlir::Value integerProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, size_t rhsZero);
-/// The product for one who goes on in floats: of single precision where 32 bits could wrap.
+/// The product for one who goes on in floats: of single precision if 32 bits could wrap.
 mlir::Value unwrappedProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero,
                              size_t rhsZero);
 /// The same; the right factor is input `rhs`, its zero point input `rhsZero`.

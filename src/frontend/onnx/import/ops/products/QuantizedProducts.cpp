@@ -21,7 +21,7 @@ static bool isZero(const Tensor &tensor) {
                       [](int64_t value) { return value == 0; });
 }
 
-/// The constant minus its zero points along `axis`, in 8 bits where that fits.
+/// The constant minus its zero points along `axis`, in 8 bits if that fits.
 static std::optional<Tensor> shifted(const Tensor &data, const Tensor &zeroPoint, int64_t axis) {
   Tensor wide = data.converted(DType::I64), zero = zeroPoint.converted(DType::I64);
   int64_t inner = 1, size = zero.elements();
@@ -178,7 +178,7 @@ static Value productInParts(NodeContext &c, Factor lhs, Factor rhs) {
 }
 
 /// The product in 32 bits; one whose sums may be too long for them is made in parts. Sums of an
-/// open length are taken to be short enough, which is a guard, where a range of one size says so.
+/// open length are taken to be short enough, which is a guard, if a range of one size says so.
 static Value unwrappedProduct(NodeContext &c, Factor lhs, Factor rhs) {
   AffineExpr terms = shapeOf(lhs.tensor).back();
   SymbolicShape right = shapeOf(rhs.tensor);

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-/// Low and high pads together; none are needed where gaps between windows are as long.
+/// Low and high pads together; none are needed if gaps between windows are as long.
 static AffineExpr totalPads(AffineExpr size, int64_t stride, int64_t extent) {
   if (extent >= stride)
     return size.ceilDiv(stride) * stride + (extent - stride) - size;
