@@ -222,7 +222,7 @@ class Model:
     def _run_values(
         self, values: list[Any], wanted: Sequence[bool] = (), stop: _core.StopFlag | None = None
     ) -> list[Any]:
-        """Outputs that are not wanted are None."""
+        """Outputs that are not requested are None."""
         found = self._core.run_values(self._given(values), [*wanted], stop)
         return [from_value(value) for value in found]
 
@@ -302,7 +302,7 @@ class Model:
     def _sizes(
         self, sizes: Mapping[str, int] | None, named_sizes: Mapping[str, int]
     ) -> list[int | None]:
-        """The sizes in the order of the symbols, None if they stay open."""
+        """The sizes in the order of the symbols, None if they stay dynamic."""
         given = {**(sizes or {}), **named_sizes}
         for symbol, size in given.items():
             if symbol not in self.symbols:

@@ -3,7 +3,7 @@
     headrace conformance onnx [--group GROUP] [--filter TEXT] [--json [FILE]] [--jobs N]
 
 Every case runs in a child process, so that a crash or a hang costs one case. A case passes, is wrong, is
-refused (with the reason in words) or crashes; the table counts them per operator.
+rejected (with the reason in words) or crashes; the table counts them per operator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// The parts of the extension module; each file of this folder registers one.
+// The parts of the extension module; each file of this directory registers one.
 #pragma once
 
 #include "runtime/program/Explanation.h"

@@ -29,7 +29,7 @@ struct KernelPolicy {
   enum class Recipes { Loops, Launches, Nothing } recipes = Recipes::Loops;
 };
 
-/// Copies between main memory and a target's own.
+/// Copies between host memory and a target's own.
 struct CopyRates {
   double startMicroseconds = 0, bytesPerMicrosecond = 10'000;
   double microseconds(double bytes) const {
@@ -48,7 +48,7 @@ struct Machine {
   /// holds at a time.
   int64_t cacheWays = 8;
   int64_t cacheWayBytes = 4096;
-  /// TLB reach: how far apart data may lie before finding its pages costs more than reading it.
+  /// TLB reach: how far apart data may be before finding its pages costs more than reading it.
   int64_t translatedBytes = 4 << 20;
   KernelPolicy policy;
   CopyRates copies;

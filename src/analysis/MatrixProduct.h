@@ -23,8 +23,8 @@ std::optional<MatrixProduct> asMatrixProduct(hr::ContractOp op);
 std::optional<int64_t> usesOf(hr::ContractOp op, mlir::Value operand);
 inline constexpr int64_t kFewUses = 16;
 
-/// On a contraction: its loops put the second operand, which lies along what is summed up, into the
-/// order of the result's columns themselves, a matrix of the batch at a time. Nothing else is
+/// On a contraction: its loops put the second operand, which lies along the reduced dimension, into
+/// the order of the result's columns themselves, a matrix of the batch at a time. Nothing else is
 /// computed in them.
 inline constexpr llvm::StringLiteral kTurnsOperandAttr = "hr.turns_operand";
 /// The part of a core's cache that such a matrix may take.

@@ -11,7 +11,7 @@ namespace headrace {
 /// The sizes that costs of the program, or the outlined kernel, around an operation are estimated
 /// with.
 SizeHints sizeHints(mlir::Operation *op);
-/// A size, or its nominal value if it is open.
+/// A size, or its size hint if it is dynamic.
 int64_t nominal(mlir::AffineExpr size, const SizeHints &sizes);
 double nominalBytes(mlir::Value value, const SizeHints &sizes);
 

@@ -37,10 +37,10 @@ struct ValueCheck;
 
 namespace headrace {
 
-/// The function attribute that names the program's symbolic sizes, in order.
+/// The function attribute that names the program's dynamic dimensions, in order.
 inline constexpr llvm::StringLiteral kSymbolsAttr = "hr.symbols";
-/// Function attributes: the least and greatest value of each symbolic size for which the program is
-/// meant; absent if any will do. A program must not run outside them: slices rely on it.
+/// Function attributes: the least and greatest value of each dynamic dimension for which the
+/// program is meant; absent if any will do. A program must not run outside them: slices rely on it.
 inline constexpr llvm::StringLiteral kSymbolMinAttr = "hr.symbol_min";
 inline constexpr llvm::StringLiteral kSymbolMaxAttr = "hr.symbol_max";
 /// Operator attributes: the names by which recipes speak of an operator and of the dimensions of

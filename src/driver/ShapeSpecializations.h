@@ -1,4 +1,4 @@
-// Versions of a program for exact sizes, beside the one that serves them all. It takes time to
+// Versions of a program for exact sizes, next to the one that serves them all. It takes time to
 // compile one, so that is done in the background, and once calls of just these sizes have taken as
 // long as compiling the open version did: whoever calls with ever new sizes pays nothing, and at
 // worst as much is spent on compiling as on running.

@@ -1,4 +1,4 @@
-// A program with some of its symbolic sizes fixed.
+// A program with some of its dynamic dimensions fixed.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

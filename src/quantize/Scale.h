@@ -19,7 +19,7 @@ public:
 
   void add(std::span<const float> numbers);
   double largest() const { return greatest; }
-  /// The magnitude that so many per cent of the numbers do not exceed.
+  /// The magnitude that this many per cent of the numbers do not exceed.
   double percentile(double percent) const;
   /// The sum of squared errors if the numbers are rounded to multiples of the scale, and
   /// clipped.
@@ -42,7 +42,7 @@ float scaleOfWeights(std::span<const float> weights, ScaleKind kind);
 /// The smallest power of two that is not less.
 float powerOfTwo(double scale);
 
-/// The integer that stands for a number: rounded, halves to even, and clipped to plus and minus
+/// The integer that stands for a number: rounded, ties to even, and clipped to plus and minus
 /// `most`.
 int32_t quantized(float number, float scale, int32_t most = kMaxInteger);
 

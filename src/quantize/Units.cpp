@@ -11,7 +11,7 @@ namespace headrace::quantize {
 
 using Found = std::variant<Unit, std::string>;
 
-/// Sums of more products of bytes, and a bias, may leave 32 bits.
+/// Sums of more products of 8-bit integers, and a bias, may leave 32 bits.
 static constexpr int64_t kMaxTerms = int64_t{1} << 16;
 
 static bool has(const onnx::Node &node, size_t input) {

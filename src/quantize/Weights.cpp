@@ -6,7 +6,7 @@
 
 namespace headrace::quantize {
 
-/// Leaves room for the sum of products beside it.
+/// Leaves room for the sum of products next to it.
 static constexpr int32_t kMaxBias = 1 << 30;
 /// Steps that the largest bias has if weights tell nothing about a scale.
 static constexpr double kBiasSteps = 1 << 20;

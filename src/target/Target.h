@@ -1,4 +1,4 @@
-// The interface of a target. A target is a folder beside this file; none is special.
+// The interface of a target. A target is a directory next to this file; none is special.
 #pragma once
 
 #include "runtime/program/Program.h"
@@ -122,7 +122,7 @@ public:
 
   /// The name of the engine that runs its code (runtime/program/Engine.h).
   virtual std::string engine() const = 0;
-  /// The processor or device that its code needs.
+  /// The CPU or device that its code needs.
   virtual ProcessorNeeds needs() const = 0;
   /// Code of these kernel modules, for this process. Throws Error if this machine cannot run it.
   virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
@@ -146,7 +146,7 @@ int64_t workspaceOf(mlir::ModuleOp kernel);
 /// none.
 const Target &findTarget(llvm::StringRef name);
 
-/// A family of targets; `make` gets the whole name, and what stands behind its colon.
+/// A family of targets; `make` gets the whole name, and what is behind its colon.
 struct TargetKind {
   llvm::StringRef name;
   std::unique_ptr<const Target> (*make)(llvm::StringRef fullName, llvm::StringRef processor);

@@ -317,7 +317,7 @@ def test_sentences_name_their_subject() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_of_code_begin_and_end_on_lines_of_their_own(page: Path) -> None:
-    """A picture whose lines were filled like prose would have its fences inside of them."""
+    """An image whose lines were filled like prose would have its fences inside of them."""
     marks = [line.strip() for line in page.read_text().splitlines() if "```" in line]
     assert all(re.fullmatch(r"```[\w+-]*", mark) for mark in marks), marks
     assert len(marks) % 2 == 0

@@ -38,7 +38,7 @@ public:
   mlir::Location loc() { return b.getUnknownLoc(); }
   mlir::Type f32() { return b.getF32Type(); }
 
-  /// The next symbolic size.
+  /// The next dynamic dimension.
   mlir::AffineExpr symbol(const std::string &name);
   mlir::Value input(llvm::ArrayRef<int64_t> shape, mlir::Type element = {});
   mlir::Value symbolicInput(const SymbolicShape &shape, mlir::Type element = {});

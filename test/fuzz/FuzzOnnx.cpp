@@ -38,7 +38,7 @@ mlir::MLIRContext &contextForNext() {
   return *context;
 }
 
-/// A folder with a file that models may have their weights in, for as long as the process lives.
+/// A directory with a file that models may have their weights in, for as long as the process lives.
 struct FolderOfWeights {
   std::filesystem::path path;
   FolderOfWeights() {

@@ -20,7 +20,7 @@ Tensor floats(const std::vector<double> &values) { return doubles(values).conver
 
 Tensor integers(const std::vector<double> &values) { return doubles(values).converted(DType::I64); }
 
-// Values of size 1, and an evaluation in single precision with errors of about 1e-6.
+// Values of size 1, and an evaluation in f32 with errors of about 1e-6.
 struct Example {
   std::vector<double> exact, rounded;
 };

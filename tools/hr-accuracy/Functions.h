@@ -1,4 +1,4 @@
-// The elementary functions and their exact values.
+// The math functions and their exact values.
 #pragma once
 
 #include <span>

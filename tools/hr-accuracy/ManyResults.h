@@ -17,7 +17,7 @@ struct ManyResults {
                           double units, int64_t *suspects);
 };
 
-/// Nothing if this processor or its C library computes one at a time.
+/// Nothing if this CPU or its C library computes one at a time.
 std::optional<ManyResults> manyResults(std::string_view function);
 
 } // namespace headrace::accuracy

@@ -9,7 +9,7 @@
 
 namespace headrace::accuracy {
 
-/// A floating-point format: how its numbers lie in memory, and how far apart they are.
+/// A floating-point format: how its numbers are in memory, and how far apart they are.
 struct Format {
   int mantissa;    // bits behind the point
   int least, most; // exponents of the least normal and of the greatest numbers

@@ -85,7 +85,7 @@ def as_strided_scatter(
 
 
 def in_memory(c: Context) -> tuple[torch.Tensor, Tensor]:
-    """The tensor that the first argument is a view of, and its elements as they lie in memory."""
+    """The tensor that the first argument is a view of, and its elements as they are in memory."""
     node = c.node.args[0]
     while is_view_of_first(node):
         node = node.args[0]

@@ -19,7 +19,7 @@ class Rates:
 
     operations: float
     bytes: float
-    operator: float  # PyTorch's time for an operator, beside its work
+    operator: float  # PyTorch's time for an operator, in addition to its work
     program: float  # a call of a program
     gradient: float  # what autograd adds to it
     tensor: float  # a tensor that is passed to a program or returned
@@ -130,7 +130,7 @@ def elements(value: torch.Tensor) -> int:
 def pays(work: Work, border: list[torch.Tensor], trains: bool, rates: Rates) -> bool:
     """Whether a program is about as fast as PyTorch, or faster.
 
-    It computes as much, reads and writes only the tensors at its border, and takes a call.
+    It computes as much, reads and writes only the tensors at its boundary, and takes a call.
     """
     call = rates.program + (rates.gradient if trains else 0) + len(border) * rates.tensor
     ours = Work(0, work.operations, min(byte_count(border), work.bytes)).microseconds(rates)

@@ -1,5 +1,5 @@
-// The one policy for sizes that are open when a program is compiled: which numbers costs are
-// estimated with. Decisions never rely on them for correctness.
+// The one policy for dimensions that are dynamic when a program is compiled: which numbers costs
+// are estimated with. Decisions never rely on them for correctness.
 #pragma once
 
 #include "runtime/tensor/DimExpr.h"
@@ -25,7 +25,7 @@ public:
   static int64_t fromName(std::string_view name);
 
   int64_t of(unsigned symbol) const;
-  /// The expression with every symbol at its nominal size; `kMost` if that is larger or does
+  /// The expression with every symbol at its size hint; `kMost` if that is larger or does
   /// not fit, 0 if it is negative.
   int64_t of(const DimExpr &size) const;
   static constexpr int64_t kMost = int64_t{1} << 40;

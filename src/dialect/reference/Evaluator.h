@@ -23,8 +23,8 @@ public:
 
 /// Evaluates the function operator by operator, or kernel by kernel, in double precision. `inputs`
 /// are in the function's declared types, and so are the results; with `keepDouble`, floating-point
-/// results stay in DType::F64. `symbols` are the values of the program's symbolic sizes. `observer`
-/// may be null. Throws Error when the inputs do not fit the function.
+/// results stay in DType::F64. `symbols` are the values of the program's dynamic dimensions.
+/// `observer` may be null. Throws Error when the inputs do not fit the function.
 std::vector<Tensor> evaluateFunction(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
                                      llvm::ArrayRef<int64_t> symbols, bool keepDouble = false,
                                      EvaluationObserver *observer = nullptr);

@@ -21,7 +21,7 @@ double epsilonOf(FloatType type) {
   return std::ldexp(1.0, 1 - static_cast<int>(type.getFPMantissaWidth()));
 }
 
-/// Half precision is computed in single.
+/// f16 and bf16 are computed in f32.
 double epsilonInside(FloatType type) { return std::min(epsilonOf(type), std::ldexp(1.0, -23)); }
 
 bool isExact(Operation &op) {

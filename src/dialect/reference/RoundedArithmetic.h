@@ -1,5 +1,5 @@
 // Rounding as arithmetic in a program's own types has it, simulated while the reference is
-// evaluated: what a straightforward implementation in single precision would compute.
+// evaluated: what a straightforward implementation in f32 would compute.
 #pragma once
 
 #include "dialect/reference/Evaluator.h"

@@ -14,7 +14,7 @@ public:
   virtual const Tensor &tensor(mlir::Value value) const = 0;
 };
 
-/// The surroundings that a body reads beside its scalars.
+/// The surroundings that a body reads in addition to its scalars.
 struct BodySurroundings {
   /// Position along each dimension of the domain.
   std::vector<Lanes> positions;

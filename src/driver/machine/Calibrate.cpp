@@ -75,7 +75,7 @@ private:
       measureSharing();
     for (DType type : {DType::F32, DType::F64})
       measureSpeeds(type, type == DType::F32 ? rates.f32 : rates.f64);
-    rates.narrow = rates.f32; // computed in single
+    rates.narrow = rates.f32; // computed in f32
     if (libraryAvailable("openblas"))
       for (DType type : {DType::F32, DType::F64})
         measureLibrary(type, type == DType::F32 ? rates.libraryF32 : rates.libraryF64);

@@ -10,7 +10,7 @@
 
 namespace headrace::script {
 
-/// The state that a run starts from: `$name`s, variables, folders of function scripts.
+/// The state that a run starts from: `$name`s, variables, directories of function scripts.
 struct RunInputs {
   std::map<std::string, std::string> arguments;
   std::map<std::string, Value> variables;

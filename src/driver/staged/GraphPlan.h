@@ -100,7 +100,7 @@ struct GraphPlan::Frame {
   std::vector<std::optional<RuntimeValue>> values;
   std::vector<int> usesLeft;
   Done done;
-  // If not all outputs are wanted: nodes for the others alone, and values not computed for that.
+  // If not all outputs are requested: nodes for the others alone, and values not computed for that.
   Done unneeded = {};
   std::vector<bool> skipped = {};
 

@@ -33,7 +33,7 @@ public:
   /// Results and steps of one run, without predictions.
   std::vector<RuntimeValue> runProfiled(std::span<const RuntimeValue> inputs,
                                         std::vector<StageStep> &steps);
-  /// The steps of such a run, each with its median over so many.
+  /// The steps of such a run, each with its median over this many.
   std::vector<StageStep> profile(std::span<const RuntimeValue> inputs, int calls);
   /// The values of the symbols. Throws Error as run does.
   std::vector<int64_t> bind(std::span<const RuntimeValue> inputs) const;

@@ -1,4 +1,4 @@
-// A schedule as a picture.
+// A schedule as a chart.
 #pragma once
 
 #include "explore/schedule/Schedule.h"

@@ -12,7 +12,7 @@ struct Read {
 };
 
 struct Compute {
-  /// Sizes of the result, then of the dimensions that are combined away.
+  /// Sizes of the result, then of the dimensions that are reduced.
   SymbolicShape domain;
   unsigned reduced = 0;
   hr::ReduceKind combine = hr::ReduceKind::Sum;

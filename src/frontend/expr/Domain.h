@@ -60,7 +60,7 @@ public:
   std::optional<LinearIndex> linear(const Expr &index) const;
   /// The least and greatest value over the domain.
   Range range(const LinearIndex &index) const;
-  /// Whether the index lies in 0 to size - 1 all over the domain; nullopt if it depends on data
+  /// Whether the index is in 0 to size - 1 all over the domain; nullopt if it depends on data
   /// or is not understood.
   std::optional<bool> staysInside(const Expr &index, mlir::AffineExpr size) const;
 

@@ -17,7 +17,7 @@ static Expr positionOf(const std::shared_ptr<const AxisInfo> &info) {
 Axis::Axis(std::shared_ptr<const AxisInfo> axis)
     : info(std::move(axis)), position(positionOf(info)) {}
 
-/// Sizes are whole numbers made of numbers and dynamic dimensions.
+/// Sizes are integers made of numbers and dynamic dimensions.
 static void checkSize(const std::string &what, const Expr &size) {
   bool fits = isInteger(size.dtype());
   if (fits)

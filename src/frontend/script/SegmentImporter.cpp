@@ -111,7 +111,7 @@ Value SegmentImporter::asMatrix(OperatorBuilder &build, int id) {
 
 Value SegmentImporter::asVector(OperatorBuilder &build, int id) {
   Value value = operand(build, id);
-  // A matrix of one cell, too: its two dimensions would make a row of a vector beside it.
+  // A matrix of one cell, too: its two dimensions would make a row of a vector next to it.
   return hasOneColumn(id) && !isFlat(id) ? build.reshape(value, dim(dag.nodes[id].known.rows))
                                          : value;
 }

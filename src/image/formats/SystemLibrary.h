@@ -1,5 +1,5 @@
 // A library of the system that decodes a format. Its headers give the types when Headrace is built;
-// the library itself is needed only if such a picture is.
+// the library itself is needed only if such an image is.
 #pragma once
 
 namespace headrace::image {

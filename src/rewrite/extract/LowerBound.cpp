@@ -1,7 +1,7 @@
 // A lower bound of terms' costs. A term pays for each class on the way from its root to any leaf:
 // the dearest way is a bound, and so is the sum of such bounds over parts of the costs, each with a
 // way of its own. The parts are those of classes that are made of the same leaves, the inputs of a
-// term: what is done to one input alone is paid beside what is done to another.
+// term: what is done to one input alone is paid in addition to what is done to another.
 #include "rewrite/extract/Choices.h"
 
 #include <algorithm>

@@ -86,7 +86,7 @@ private:
       bothWays = tokens.takeIf("<=>");
       if (!bothWays)
         tokens.expect("=>");
-      // Values that the clauses name may stand on the right side, which comes before them.
+      // Values that the clauses name may be on the right-hand side, which comes before them.
       TokenStream right = tokens;
       skipPattern();
       uint32_t patternEnd = tokens.peek().offset;

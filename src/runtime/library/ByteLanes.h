@@ -1,4 +1,4 @@
-// Vectors for dot products of bytes, in two widths: the kernels are written once over either.
+// Vectors for int8 dot products, in two widths: the kernels are written once over either.
 #pragma once
 
 #if defined(__x86_64__)

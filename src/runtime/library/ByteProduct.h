@@ -25,7 +25,7 @@ struct ByteProduct {
 };
 
 /// B in the order in which kernels read it: for each 16 columns their sums in 32 bits, then the
-/// panel (ByteKernels.h), filled up with zeros. The order is the same for all processors.
+/// panel (ByteKernels.h), filled up with zeros. The order is the same for all CPUs.
 Tensor packedColumns(const ByteProduct &product, const uint8_t *b);
 int64_t packedBytes(const ByteProduct &product);
 

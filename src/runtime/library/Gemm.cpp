@@ -15,7 +15,7 @@ namespace {
 
 using namespace blas;
 
-// The rows of an operand and what lies between them, in elements.
+// The rows of an operand and what is between them, in elements.
 struct Rows {
   int64_t count, columns, leading, stride;
 };
@@ -62,8 +62,8 @@ Gemm checked(Gemm g, const std::string &what) {
 }
 
 // How the work is cut: the result into blocks, and if those are few, what is summed over into
-// parts that are added up in order. It follows from the sizes alone: the number of threads must not
-// change which sums are formed how.
+// parts that are accumulated in order. It follows from the sizes alone: the number of threads must
+// not change which sums are formed how.
 class Pieces {
 public:
   Pieces(const Gemm &gemm, bool symmetric)
@@ -218,8 +218,8 @@ private:
     }
   }
 
-  /// Adds up the parts of one row; of a symmetric result, those above the diagonal, which are then
-  /// copied below it.
+  /// Accumulates the parts of one row; of a symmetric result, those above the diagonal, which are
+  /// then copied below it.
   void finishRow(int64_t batch, int64_t row) const {
     int64_t first = symmetric ? row : 0;
     T *sum = place(0, batch, row, 0).at;

@@ -13,7 +13,7 @@ struct Binding {
     int64_t grid = 0;                // of kernels of the host
     int64_t grain = 0;               // items that are worth a thread; the grid or more: run inline
     std::vector<int64_t> parameters; // of library steps and transfers
-    int64_t workspace = 0;           // where the step's device workspace lies in the arena
+    int64_t workspace = 0;           // where the step's device workspace is in the arena
     size_t together = 1;             // steps from this one on that run at the same time
   };
   std::vector<int64_t> symbols;

@@ -1,4 +1,4 @@
-// Programs that the host drives: kernels are functions of the process, temporaries lie in an arena.
+// Programs that the host drives: kernels are functions of the process, temporaries are in an arena.
 // Steps of other engines go to a session of theirs, with memory there.
 #include "runtime/library/Library.h"
 #include "runtime/program/Binding.h"

@@ -1,4 +1,4 @@
-// Engines that interpret their kernels in main memory, step by step: simulators of machines. Such
+// Engines that interpret their kernels in host memory, step by step: simulators of machines. Such
 // an engine is a name and a reader of kernels.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The memory beside the chip: buffers of a program, which of them may be written, and which bytes
+// The memory next to the chip: buffers of a program, which of them may be written, and which bytes
 // have a value yet.
 #pragma once
 

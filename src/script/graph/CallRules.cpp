@@ -92,7 +92,7 @@ int CallBuilder::bindRows() {
   return lists ? bindLists() : write.bind(false, all, call->builtin->name);
 }
 
-/// Strings beside one another are lines.
+/// Strings next to one another are lines.
 int CallBuilder::bindColumns() {
   if (write.at(all[0]).known.type.data == DataType::List)
     return bindLists();

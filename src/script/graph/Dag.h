@@ -36,7 +36,7 @@ enum class Op : uint8_t {
   Transpose,
   Aggregate,
   Fill,           ///< (value, rows, cols): a matrix of one value
-  Bind,           ///< matrices beside or below one another
+  Bind,           ///< matrices next to or below one another
   ToScalar,       ///< a 1 x 1 matrix as a number
   Values,         ///< of a sparse matrix: what is stored, nonzeros x 1
   WithValues,     ///< (pattern, values): a sparse matrix
@@ -64,7 +64,7 @@ struct Node {
   AggregateKind aggregate = AggregateKind::Sum;
   Extent extent = Extent::All;
   bool transposeLeft = false, transposeRight = false;
-  bool columns = false; ///< Bind: beside one another
+  bool columns = false; ///< Bind: next to one another
   std::string name;     ///< Input: the variable; Function, Bind: which, as the script calls it
   LiteralValue literal;
   std::vector<std::string> argumentNames; ///< Function: as written, empty if there is none

@@ -8,8 +8,8 @@ namespace headrace::script {
 struct DagOptions {
   /// Facts known of a variable before the block; null if there is no such variable.
   std::function<const Known *(const std::string &)> variable;
-  /// The values of the symbols that sizes mention. Without them (before the run) nothing is refused
-  /// and nothing is cut.
+  /// The values of the symbols that sizes mention. Without them (before the run) nothing is
+  /// rejected and nothing is cut.
   std::optional<std::vector<int64_t>> symbols;
   /// A graph of more statements than this ends early.
   size_t maxStatements = SIZE_MAX;

@@ -10,7 +10,7 @@ struct Extents {
   double rows, cols;
 };
 
-/// Adds operations to a graph: finds equal ones, derives sizes, types and density, and refuses
+/// Adds operations to a graph: finds equal ones, derives sizes, types and density, and rejects
 /// operands that do not fit.
 class GraphWriter {
 public:

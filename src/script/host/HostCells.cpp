@@ -76,7 +76,7 @@ static int64_t applyWhole(CellFunction function, int64_t a, int64_t b) {
   return result;
 }
 
-/// Strings compare by their characters, and a number beside a string by the text that shows it.
+/// Strings compare by their characters, and a number next to a string by the text that shows it.
 static std::optional<bool> compareTexts(CellFunction function, std::span<const Value> operands) {
   using enum CellFunction;
   if (operands.size() != 2 || (!operands[0].isString() && !operands[1].isString()))

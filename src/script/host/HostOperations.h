@@ -12,7 +12,7 @@ namespace headrace::script {
 /// Surroundings that operations can reach beyond their operands.
 struct HostContext {
   std::function<void(const std::string &)> print;
-  /// The folder that relative file names start from.
+  /// The directory that relative file names start from.
   std::filesystem::path folder;
   /// Numbers the unseeded random matrices of a run, which are therefore the same in every run.
   int64_t nextSeed = 1;

@@ -74,7 +74,7 @@ Value index(HostCall &call) {
   return sliceDense(std::get<Tensor>(whole), rows, cols);
 }
 
-/// What is above, beside and below the part stays as it is stored.
+/// What is above, next to and below the part stays as it is stored.
 Value assignSparse(const CsrMatrix &whole, const Tensor &part, Span rows, Span cols) {
   Tensor cells = part.elements() == 1 ? filled(*part.as<double>(), rows.size(), cols.size()) : part;
   auto columns = [&](int64_t begin, int64_t end) {

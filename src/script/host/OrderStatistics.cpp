@@ -33,7 +33,7 @@ public:
     }
     if (numbers.empty())
       call.fail("expected at least one number");
-    // NaN stands behind all others.
+    // NaN is behind all others.
     std::ranges::sort(numbers, [](const Weighted &a, const Weighted &b) {
       return std::isnan(b.value) ? !std::isnan(a.value) : a.value < b.value;
     });
@@ -55,7 +55,7 @@ public:
     return (numbers[i].value + numbers[i + 1].value) / 2;
   }
 
-  /// The mean of what lies between the first and the last quarter, numbers on the border in part.
+  /// The mean of what is between the first and the last quarter, numbers on the boundary in part.
   double interQuartileMean() const {
     double from = 0.25 * total, to = 0.75 * total, before = 0, sum = 0;
     for (const Weighted &number : numbers) {

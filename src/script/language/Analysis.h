@@ -18,7 +18,7 @@ struct AnalysisOptions {
   /// Variables that are read after the last statement; with `keepAll`, every one is.
   std::vector<std::string> outputs;
   bool keepAll = false;
-  /// Folders with files NAME.dml that define `m_NAME` (of a matrix), `f_NAME` (of a frame),
+  /// Directories with files NAME.dml that define `m_NAME` (of a matrix), `f_NAME` (of a frame),
   /// `s_NAME` (of a scalar) or `NAME`: functions that need no source(...).
   std::vector<std::filesystem::path> scriptPath;
   /// If there are any, nothing is read from the disk.

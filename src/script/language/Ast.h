@@ -245,7 +245,7 @@ struct Statement {
 struct TypedName {
   Type type;
   std::string name;
-  ExprPtr defaultValue; ///< may be null; may mention parameters that stand before it
+  ExprPtr defaultValue; ///< may be null; may mention parameters that are before it
   SourceLocation place;
 };
 

@@ -1,4 +1,4 @@
-// The code of segments: compiled when it is wanted, or long before. The executor does not care.
+// The code of segments: compiled when it is requested, or long before. The executor does not care.
 #pragma once
 
 #include "runtime/program/Executable.h"

@@ -141,7 +141,7 @@ int SparseRewriter::sample(int id, int pattern) {
     for (int input : node.inputs)
       part.inputs.push_back(sample(input, pattern));
   } else if (node.op == Op::MatMul && isInner && !node.transposeLeft) {
-    // u %*% t(v) with v in rows: a plain product's right side is transposed first.
+    // u %*% t(v) with v in rows: a plain product's right-hand side is transposed first.
     int right = rewritten[node.inputs[1]];
     if (!node.transposeRight) {
       Node turned{Op::Transpose, {right}};

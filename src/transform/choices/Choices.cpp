@@ -73,8 +73,8 @@ bool contradict(const ProgramStep &a, const ProgramStep &b) {
   return isOneChoice && a.verb == b.verb && a.object != b.object;
 }
 
-/// A step that says otherwise than one before it is refused. One that says the same is dropped: the
-/// first is followed for all operators that it speaks of.
+/// A step that says otherwise than one before it is rejected. One that says the same is dropped:
+/// the first is followed for all operators that it speaks of.
 std::vector<ProgramStep> withoutContradictions(func::FuncOp program,
                                                const std::vector<ProgramStep> &steps) {
   std::vector<ProgramStep> kept;

@@ -64,7 +64,7 @@ public:
     return text.substr(at, std::min(text.find_first_of(" \t\r", at), text.size()) - at);
   }
 
-  /// Whether the line is on a stage: its first word, if there is one, stands before a colon.
+  /// Whether the line is on a stage: its first word, if there is one, is before a colon.
   bool isOnStage() const {
     size_t end = text.find_first_of(": \t\r", at);
     end = text.find_first_not_of(" \t\r", end);

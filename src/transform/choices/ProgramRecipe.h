@@ -28,7 +28,7 @@ namespace headrace {
 struct ProgramStep {
   std::string verb, subject;
   std::string object; // empty if the verb takes none
-  int line = 0;       // where it stands in a text; 0 if it was not read from one
+  int line = 0;       // where it is in a text; 0 if it was not read from one
 
   std::string text() const;
   /// "fuse A into B" names a second operator, "walk A along d0" does not.
@@ -45,7 +45,7 @@ struct ProgramRecipe {
 
   std::vector<ProgramStep> steps;
   std::vector<Kernel> kernels;
-  /// Lines on stages that stand under no kernel, each where it stood; empty if there are none.
+  /// Lines on stages that are under no kernel, each where it stood; empty if there are none.
   std::string stages;
 
   std::string text() const;

@@ -18,7 +18,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Costs are picoseconds on all cores: a minimum cut wants whole numbers.
+/// Costs are picoseconds on all cores: a minimum cut wants integers.
 constexpr int64_t kMaxCost = int64_t(1) << 44;
 
 class Costs {

@@ -15,7 +15,7 @@ bool readsRows(OpOperand &use) {
   return static_cast<bool>(reader.getMovement().maps[use.getOperandNumber()]);
 }
 
-/// Whether the padded image can be written instead of the one without its border.
+/// Whether the padded image can be written instead of the one without its padding.
 FusionDecision canBeWritten(hr::PadOp pad) {
   auto producer = pad.getInput().getDefiningOp<hr::OperatorInterface>();
   if (!producer || !producer.isStructured() || doesNothing(producer) ||

@@ -7,7 +7,7 @@
 //
 // Fusion: a value that is computed and read within one kernel is never written to memory (Partition
 // says which operators go together). It hurts if a producer is cheap to store and dear to
-// compute twice; groups refuse those.
+// compute twice; groups reject those.
 #include "analysis/Machine.h"
 #include "analysis/OperatorWork.h"
 #include "dialect/KernelSizes.h"
@@ -317,7 +317,7 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
       if (isa<hr::SliceOp>(op) && op.use_empty())
         op.erase();
-    // A kernel of several results may stand behind a view of one of them.
+    // A kernel of several results may be behind a view of one of them.
     sortTopologically(&func.getBody().front());
     func.walk([&](hr::KernelOp kernel) {
       if (launches)

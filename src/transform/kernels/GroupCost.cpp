@@ -35,7 +35,7 @@ const Work &GroupCost::alone(hr::OperatorInterface op) {
   return known->second;
 }
 
-/// Operands lie in memory if they are inputs of the program or weights; what another kernel
+/// Operands are in memory if they are inputs of the program or weights; what another kernel
 /// computed was written shortly before, by a kernel that moved about as much as this one.
 Work GroupCost::workOf(ArrayRef<hr::OperatorInterface> operators,
                        llvm::function_ref<bool(Operation *)> isInside) {
@@ -95,8 +95,8 @@ Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp o
   };
   bool isStrided = first.getNumResults() > 0 && isParallel(first.getResults().back());
   RegisterTile tile{rows, std::min(width, most), depth, lanes};
-  // The vectors of a single column lie along what is summed up, a row at a time outside of a walk;
-  // if that is strided, along the rows.
+  // The vectors of a single column lie along the reduced dimension, a row at a time outside of a
+  // walk; if that is strided, along the rows.
   if (width == 1 && isStrided && !walks)
     tile = {1, most, depth, lanes};
   else if (width == 1)

@@ -1,8 +1,8 @@
 // A topological order of groups of operators, kept up to date while groups grow.
 //
 // Every operation stands in it alone or as part of a group, after all it waits for. Two of them can
-// become one unless there is a way from one to the other through a third; that lies between the two
-// in the order, so only what stands there is looked at and moved.
+// become one unless there is a way from one to the other through a third; that is between the two
+// in the order, so only what is there is looked at and moved.
 #pragma once
 
 #include "llvm/ADT/DenseMap.h"

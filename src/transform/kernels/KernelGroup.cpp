@@ -190,7 +190,7 @@ std::optional<KernelGroup::Refs> KernelGroup::resolveDomain(hr::OperatorInterfac
   }
   if (walking)
     placeByOperands(op, m, domain);
-  // Reductions: the reduced dimension is the axis beside which the result has a unit dimension, or
+  // Reductions: the reduced dimension is the axis next to which the result has a unit dimension, or
   // the one along which another operator of the group reads the same input.
   for (unsigned dim = 0; dim < m.domain.size(); ++dim) {
     if (!domain[dim].isUnknown())

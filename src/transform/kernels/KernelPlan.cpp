@@ -235,7 +235,7 @@ int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, i
   // Other tiles than those that divide the features are parts of what is packed.
   if (packing.tile && !packing.wanted && tiles.refusalOf(*packing.tile).empty())
     return *packing.tile;
-  // Weights need not lie in the order of tiles if those of a tile stay in the nearest cache, and
+  // Weights need not be in the order of tiles if those of a tile stay in the nearest cache, and
   // all of them in the core's.
   double bytes = nominalBytes(rhs.value, sizeHints(group.anchor()));
   double ofTile = bytes / static_cast<double>(features) * static_cast<double>(2 * tiles.lanes);
@@ -245,7 +245,7 @@ int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, i
 }
 
 /// Splits the features of constant weights into register tiles: the result [.., F] is walked as
-/// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
+/// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights are in the
 /// order they are used. Weights that are not packed lie along the features all the same, as vectors
 /// of them are read.
 void KernelPlan::splitFeatures() {
@@ -303,7 +303,7 @@ void KernelPlan::splitFeatures() {
     packPermutation.push_back(llvm::find(rhs.view, dim) - rhs.view.begin());
 }
 
-/// Loop order: the result's dimensions as they lie in memory, then what is combined away.
+/// Loop order: the result's dimensions as they are in memory, then the reduced dimensions.
 void KernelPlan::orderAxes() {
   SmallVector<int> sequence;
   auto add = [&](int axis) {

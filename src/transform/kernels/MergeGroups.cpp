@@ -14,7 +14,7 @@ public:
       : grouping(grouping), cost(cost), isFixed(isFixed), refusals(refusals) {}
 
   /// Merges groups with earlier ones until no pair is left that gains by it. Only a group that has
-  /// changed can accept what it refused before.
+  /// changed can accept what it rejected before.
   void run() {
     std::set<size_t> pending;
     for (size_t i = 0; i < grouping.size(); ++i)

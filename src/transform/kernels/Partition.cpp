@@ -355,7 +355,7 @@ private:
     }
   }
 
-  /// Notes fusions that were refused on the way and are not there in the end either.
+  /// Notes fusions that were rejected on the way and are not there in the end either.
   void noteUnsupportedSteps() {
     for (const UnsupportedFusion &refusal : refusals) {
       bool isBorder = borders.contains(refusal.op) &&

@@ -129,7 +129,7 @@ bool KernelGroup::rowsFit(int axis) const {
          });
 }
 
-/// Whether an operator with this movement combines what lies along the axis.
+/// Whether an operator with this movement reduces along the axis.
 static bool combinesAlong(const Movement &m, ArrayRef<AxisRef> domain, int axis) {
   for (auto [ref, kind] : llvm::zip(domain, m.iterators))
     if (ref == AxisRef::axis(axis))
@@ -137,7 +137,7 @@ static bool combinesAlong(const Movement &m, ArrayRef<AxisRef> domain, int axis)
   return false;
 }
 
-/// Whether all operators can walk along the axis, none of them reading what another combines over
+/// Whether all operators can walk along the axis, none of them reading what another reduces over
 /// it.
 bool KernelGroup::canWalkAlong(int axis) const {
   return structured && !ownLoops && rules->loops == KernelRules::Loops::Shared &&
@@ -183,7 +183,7 @@ void KernelGroup::walkFromRoot() {
     if (!axis.reduction)
       cells *= constantValue(axis.size).value_or(1);
   }
-  // A sum of open length may be one of many elements.
+  // A sum of dynamic length may be one of many elements.
   bool isOpen = llvm::any_of(
       axes, [](const Axis &axis) { return axis.reduction && !constantValue(axis.size); });
   if ((points < kFewestPoints && !isOpen) || cells > kMaxCells)
@@ -261,7 +261,7 @@ static bool sameAxes(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
 }
 
 /// Adds an operator to a walking group, by its result if the group reads it, else by what it
-/// reads. Its operands from the group must be there row by row, so not combined over all rows.
+/// reads. Its operands from the group must be there row by row, so not reduced over all rows.
 FusionDecision KernelGroup::place(hr::OperatorInterface op) {
   KernelGroup before = *this;
   const Movement &m = rules->movementOf(op);

@@ -1,4 +1,4 @@
-// Layouts in which the channels of an image lie in blocks: [N, C/16, H, W, 16] instead of
+// Layouts in which the channels of an image are in blocks: [N, C/16, H, W, 16] instead of
 // [N, H, W, C].
 #pragma once
 

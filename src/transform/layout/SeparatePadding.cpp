@@ -132,7 +132,7 @@ struct SeparateUnpoolPadding : OpRewritePattern<hr::UnpoolOp> {
   }
 };
 
-/// Windows side by side: every element lies under one, so that its value is a map of what that
+/// Windows side by side: every element is under one, so that its value is a map of what that
 /// window holds, over [.., windows, position in the window, ..].
 struct UnpoolSideBySide : OpRewritePattern<hr::UnpoolOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -236,10 +236,10 @@ SmallVector<int64_t> coveredCounts(int64_t size, int64_t outputs, int64_t window
   return counts;
 }
 
-/// The largest image of counts worth keeping beside the program, in elements.
+/// The largest image of counts worth keeping next to the program, in elements.
 constexpr int64_t kMaxCounts = 1 << 22;
 
-/// 1 / (elements covered) at every position of the result, shaped to stand beside it; null if
+/// 1 / (elements covered) at every position of the result, shaped to stand next to it; null if
 /// the image's size is not known, or huge.
 Value reciprocalCounts(OpBuilder &builder, hr::PoolOp op) {
   auto input = cast<RankedTensorType>(op.getInput().getType());

@@ -8,7 +8,7 @@
 //                float *c, int64_t c0, int64_t c1);
 //
 // One pointer per input, in order, then the result; after each, how many elements apart its
-// neighbours along every dimension lie. A reduction is combined into what the result holds.
+// neighbours along every dimension lie. A reduction is accumulated into what the result holds.
 #pragma once
 
 #include "transform/recipe/LoopModel.h"

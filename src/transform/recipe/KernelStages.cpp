@@ -153,7 +153,7 @@ std::vector<std::string> stageNames(func::FuncOp program) {
   return names;
 }
 
-/// The stages of a processor's kernels: the one that computes a kernel's result is called as the
+/// The stages of a CPU's kernels: the one that computes a kernel's result is called as the
 /// kernel is, and every one `kernel/stage`.
 static llvm::StringMap<NamedStage> stagesByName(func::FuncOp program) {
   llvm::StringMap<NamedStage> stages;

@@ -1,7 +1,7 @@
 // The loops of a program's stages, as recipes see and change them.
 //
 // A stage computes one value at the points of its axes; its loops start as one per axis. A step
-// changes them, or is refused with the reason and changes nothing. There is no MLIR in it: the
+// changes them, or is rejected with the reason and changes nothing. There is no MLIR in it: the
 // model of a program is the same for someone who writes a recipe and for the compiler that chooses
 // one.
 #pragma once

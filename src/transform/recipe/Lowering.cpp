@@ -217,7 +217,7 @@ private:
   // Remainders of tiles (peeling)
   //===------------------------------------------------------------------------===//
 
-  /// Partial tiles are set apart if an axis of the loop lies in the register tile too.
+  /// Partial tiles are set apart if an axis of the loop is in the register tile too.
   static bool needsPeeling(const Stage &stage, const Loop &loop) {
     return llvm::any_of(loop.parts, [&](const LoopPart &part) {
       bool inTile = false;

@@ -21,7 +21,7 @@ struct ScheduleLine {
   std::string stage;
   std::string kind;
   std::vector<std::pair<std::string, int64_t>> parameters;
-  int line = 0; // where it stands in the text
+  int line = 0; // where it is in the text
 
   bool has(llvm::StringRef parameter) const;
   /// Kind and parameters.

@@ -188,7 +188,7 @@ bool recognize(hr::ContractOp mixing, unsigned weightsAre) {
   auto scored = keysAreLeft ? sidesOf(rhs, lhs, scoreDims) : sidesOf(lhs, rhs, scoreDims);
   if (!scored || scored->column != keyDim || scored->row != scoreDims[queryAt])
     return false;
-  // A bias stands beside scores in their own order: queries must come right before keys.
+  // A bias stands next to scores in their own order: queries must come right before keys.
   if (scores->bias && queryAt + 1 != last)
     return false;
 

@@ -1,4 +1,4 @@
-"""Recipes of devices: how stages are launched. What is refused, and what becomes of what is not."""
+"""Recipes of devices: how stages are launched. What is rejected, and what becomes of what is not."""
 
 from __future__ import annotations
 

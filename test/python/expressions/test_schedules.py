@@ -1,4 +1,4 @@
-"""Schedules of tensor expressions: every step, its refusal, and equal results."""
+"""Schedules of tensor expressions: every step, its rejection, and equal results."""
 
 from __future__ import annotations
 

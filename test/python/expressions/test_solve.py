@@ -1,4 +1,4 @@
-"""hr.solve: systems of equations against NumPy."""
+"""hr.solve: linear systems against NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Half precision is computed in single and rounded once; floats become integers without surprises."""
+"""f16 and bf16 are computed in f32 and rounded once; floats become integers without surprises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products, systems of equations and factorizations of scripts, against NumPy."""
+"""Products, linear systems and factorizations of scripts, against NumPy."""
 
 from __future__ import annotations
 

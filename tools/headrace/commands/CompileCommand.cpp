@@ -47,7 +47,7 @@ std::vector<std::pair<std::string, int64_t>> parseFixedSizes(std::span<const std
   return sizes;
 }
 
-// Where everything goes: beside the package, by its name.
+// Where everything goes: next to the package, by its name.
 class OutputPaths {
 public:
   explicit OutputPaths(const CompileOptions &options)
@@ -113,7 +113,7 @@ fs::path writeOne(const CompiledPackage &package, const std::string &kind,
   return path;
 }
 
-// Of a file, or of all in a folder.
+// Of a file, or of all in a directory.
 uintmax_t bytesOf(const fs::path &path) {
   if (!fs::is_directory(path))
     return fs::file_size(path);

@@ -62,7 +62,7 @@ GradientOptions gradientsOf(const ExplainOptions &options, const Model &model) {
   return gradients;
 }
 
-/// The operator of --why=OPERATOR, which one of the programs has; empty if all are wanted.
+/// The operator of --why=OPERATOR, which one of the programs has; empty if all are requested.
 std::string operatorOf(const ExplainOptions &options,
                        std::initializer_list<const Explanation *> programs) {
   if (options.why == kAll)

@@ -111,7 +111,7 @@ private:
   SmallVector<Place> places;
 };
 
-/// The gradient of one input of a sum, or of a compute that combines nothing; null if its body
+/// The gradient of one input of a sum, or of a compute without reduced dimensions; null if its body
 /// has no derivative.
 Value inputGradient(OpBuilder &b, ComputeOp op, unsigned input, Value dy) {
   Location loc = op.getLoc();
@@ -259,7 +259,7 @@ SmallVector<ElementOp> readByIndex(ComputeOp op) {
   return found;
 }
 
-/// The last dimensions combined by an operator of its own.
+/// The last dimensions reduced by an operator of its own.
 Gradients gradientThroughReduce(OpBuilder &b, ComputeOp op, ReduceKind kind, Value dy) {
   Value yielded = op.getBody().front().getTerminator()->getOperand(0);
   Value values = valuesAtPoints(b, op, {}, {}, yielded);

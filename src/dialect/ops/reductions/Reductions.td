@@ -1,4 +1,4 @@
-//===- Reductions.td - elements combined along axes, all of them or step by step ===//
+//===- Reductions.td - elements reduced along axes, all of them or step by step ===//
 #ifndef HEADRACE_DIALECT_OPS_REDUCTIONS_TD
 #define HEADRACE_DIALECT_OPS_REDUCTIONS_TD
 

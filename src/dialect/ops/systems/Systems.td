@@ -24,7 +24,7 @@ def Hr_SolveOp : Hr_Operator<"solve", [], [AllTypesMatch<["right", "result"]>]> 
   let assemblyFormat = "$matrix `,` $right attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Unknowns of a system, right sides of it, and how many systems there are.
+    /// Unknowns of a system, right-hand sides of it, and how many systems there are.
     struct Sizes {
       ::mlir::AffineExpr batch, unknowns, columns;
     };

@@ -27,7 +27,7 @@ Movement CheckOp::getMovement() {
   Movement m;
   llvm::append_range(m.domain, shapeOf(getResult()));
   m.iterators.assign(m.domain.size(), utils::IteratorType::parallel);
-  // Nothing joins its loops: it reads what lies in memory.
+  // Nothing joins its loops: it reads what is in memory.
   m.maps = {AffineMap(), AffineMap::getMultiDimIdentityMap(m.domain.size(), getContext())};
   return m;
 }

@@ -22,8 +22,8 @@ public:
 /// be imported.
 int64_t checkedOpset(const Model &model);
 
-/// Whether an open dimension has a name that means anything: exporters write some for "unknown"
-/// wherever a size is open, and two such sizes need not be equal.
+/// Whether a dynamic dimension has a name that means anything: exporters write some for "unknown"
+/// wherever a size is dynamic, and two such sizes need not be equal.
 bool isNamed(const Dim &dim);
 
 /// Arguments and results carry the user's names, locations name the user's nodes, `hr.symbols` the

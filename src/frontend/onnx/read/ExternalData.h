@@ -1,5 +1,5 @@
-// Tensor data kept in files beside the model. A model can name any file, so only those inside the
-// model's own folder are opened.
+// Tensor data kept in files next to the model. A model can name any file, so only those inside the
+// model's own directory are opened.
 #pragma once
 
 #include "runtime/system/MappedFile.h"
@@ -23,7 +23,7 @@ struct ExternalLocation {
 
 class ExternalData {
 public:
-  /// An empty folder means that there is none: every request is an Error.
+  /// An empty directory means that there is none: every request is an Error.
   explicit ExternalData(std::filesystem::path folder) : folder(std::move(folder)) {}
 
   /// The tensor stored there, which must be exactly as long as its shape asks for. In place if

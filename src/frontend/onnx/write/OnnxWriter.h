@@ -11,7 +11,7 @@ namespace headrace::onnx {
 
 struct WriteSettings {
   /// Most bytes of tensors inside the file, whose format ends at 2 GiB. If a model has more, all
-  /// but its small tensors go into a file beside it, NAME.data.
+  /// but its small tensors go into a file next to it, NAME.data.
   uint64_t maxBytesInside = uint64_t{1} << 30;
 };
 

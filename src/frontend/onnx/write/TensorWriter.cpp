@@ -5,7 +5,7 @@
 
 namespace headrace::onnx {
 
-/// Readers may map the file, and read numbers where they lie.
+/// Readers may map the file, and read numbers where they are.
 static constexpr uint64_t kAlignment = 64;
 /// TensorProto.DataLocation of data in another file.
 static constexpr int32_t kExternal = 1;

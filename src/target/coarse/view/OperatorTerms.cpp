@@ -106,7 +106,7 @@ public:
   }
 
 private:
-  /// Whole axes are what machines combine; the last is exchanged with another first.
+  /// Whole axes are what machines reduce; the last is exchanged with another first.
   ShapedTerm reducedAxis(hr::ReduceKind kind, ShapedTerm x, int64_t axis) {
     if (axis == 1) {
       x = x.rank() == 1 ? builder.apply("repeat", {1, 1}, {x})

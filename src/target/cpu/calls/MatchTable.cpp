@@ -77,7 +77,7 @@ std::vector<uint8_t> tableOf(ArrayRef<hr::MapOp> maps, Value bytes) {
       arguments.push_back(values.lookup(input));
     reference::Lanes result =
         reference::evaluateBody(map.getBody().front(), std::move(arguments), kBytes, {});
-    // Values stored in between are single precision.
+    // Values stored in between are f32.
     if (getElementTypeOrSelf(map.getResult()).isF32())
       for (double &number : result.floats)
         number = static_cast<float>(number);

@@ -87,7 +87,7 @@ std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const M
     throw InternalError("kernel '" + module.getSymName()->str() + "' has no LLVM translation");
   code->setDataLayout(machine.createDataLayout());
   code->setTargetTriple(machine.getTargetTriple().str());
-  // Some processors are tuned to prefer half-width vectors; ours are chosen on purpose.
+  // Some CPUs are tuned to prefer half-width vectors; ours are chosen on purpose.
   std::string width = std::to_string(host.vectorBytes * 8);
   for (llvm::Function &function : *code) {
     function.addFnAttr("prefer-vector-width", width);
@@ -111,7 +111,7 @@ std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const M
   return writeObject(*code, machine);
 }
 
-/// The cache key of an object: the code it was made from, and for which processor.
+/// The cache key of an object: the code it was made from, and for which CPU.
 std::string keyOf(const std::string &code, const Processor &processor) {
   // To be raised when the same text becomes other code.
   constexpr std::string_view generator = "4";

@@ -1,4 +1,4 @@
-// The work of a processor's kernel, as the loops of its recipe do it.
+// The work of a CPU's kernel, as the loops of its recipe do it.
 #pragma once
 
 #include "analysis/Machine.h"

@@ -1,4 +1,4 @@
-// Loops of our own on processors.
+// Loops of our own on CPUs.
 #include "analysis/MatrixProduct.h"
 #include "analysis/cost/FeatureTiles.h"
 #include "target/cpu/expansion/Expansions.h"

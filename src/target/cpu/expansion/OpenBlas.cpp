@@ -18,7 +18,7 @@ template <class Product> bool hasBlasTypes(Product op) {
                       [&](Type type) { return getElementTypeOrSelf(type) == element; });
 }
 
-/// OpenBLAS's product in single or double precision. It packs both operands on every call.
+/// OpenBLAS's product in f32 or f64. It packs both operands on every call.
 class OpenBlasContraction final : public LibraryContraction {
 public:
   StringRef name() const override { return "openblas"; }

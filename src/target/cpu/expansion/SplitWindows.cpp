@@ -1,4 +1,4 @@
-// Level 1: convolutions much of whose window lies in padding, part by part of their result.
+// Level 1: convolutions much of whose window is in padding, part by part of their result.
 //
 //   %y = hr.conv %x, %w {dilations = [12], pads = [12, 12]}     // 14 elements, a window of 3
 // becomes

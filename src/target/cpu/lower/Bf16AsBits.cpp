@@ -9,7 +9,7 @@
 //
 // Why: bf16 is the upper half of f32. LLVM 19 has vectors of it for some lengths only, ends the
 // process at others, and rounds one element at a time by calling a function.
-// When it hurts: never; processors that round bf16 themselves save a few instructions a vector.
+// When it hurts: never; CPUs that round bf16 themselves save a few instructions a vector.
 #include "target/cpu/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -120,7 +120,7 @@ struct CpuBf16AsBitsPass : impl::CpuBf16AsBitsPassBase<CpuBf16AsBitsPass> {
   }
 
 private:
-  /// Around an operation in single precision, conversions.
+  /// Around an operation in f32, conversions.
   static void computeInSingle(Operation *op, SmallVectorImpl<Operation *> &converting) {
     OpBuilder b(op);
     for (OpOperand &operand : op->getOpOperands())

@@ -26,7 +26,7 @@ namespace headrace {
 
 namespace {
 
-/// Whether elements along the last dimension lie beside each other.
+/// Whether elements along the last dimension are adjacent.
 bool hasUnitSteps(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;

@@ -12,7 +12,7 @@ using utils::IteratorType;
 namespace headrace {
 namespace {
 
-/// Terms that lie beside each other, and are summed to one number at a time.
+/// Terms that are adjacent, and are summed to one number at a time.
 constexpr int64_t kTerms = 4;
 
 /// acc + extui(q) * extsi(w)

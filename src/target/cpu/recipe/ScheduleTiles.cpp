@@ -123,7 +123,7 @@ std::string TileScheduler::refusalIfPacked(const CpuSchedule &schedule) const {
   all.features = loops.form.packing.features;
   if (std::string reason = all.refusalOf(schedule.columns); !reason.empty())
     return "columns: " + reason;
-  // Packed by one column, weights lie along what is summed up: a product has no tiles then.
+  // Packed by one column, weights lie along the reduced dimension: a product has no tiles then.
   if (schedule.columns == 1)
     return "columns: expected at least 2";
   int64_t blocks = all.features / schedule.columns;
@@ -133,7 +133,7 @@ std::string TileScheduler::refusalIfPacked(const CpuSchedule &schedule) const {
   return refusalOfRest(schedule);
 }
 
-/// Refusals that do not depend on how the weights are packed.
+/// Rejections that do not depend on how the weights are packed.
 std::string TileScheduler::refusalOfRest(const CpuSchedule &schedule) const {
   if (schedule.rows < 1 || schedule.rows * vectorsOf(schedule.columns) > kMaxVectors)
     return "rows: expected at least 1, and a tile of at most " + std::to_string(kMaxVectors) +
@@ -236,8 +236,8 @@ double TileScheduler::operandBytes(unsigned operand) const {
   return bytes;
 }
 
-/// Panels of the right side are copied if their rows lie so far apart that the copy is less than
-/// what finding them costs, over and over, all tiles of rows.
+/// Panels of the right-hand side are copied if their rows lie so far apart that the copy is less
+/// than what finding them costs, over and over, all tiles of rows.
 bool TileScheduler::packingPays(const Tile &tile) const {
   constexpr int64_t kWorthwhileUses = 8;
   if (!byColumns || anchor != loops.contents.root)
@@ -300,7 +300,7 @@ std::string TileScheduler::writeTiles(const Tile &tile, ArrayRef<int64_t> order,
     if (op == root)
       continue;
     steps.computeAt(op, root, place);
-    // Its axes beside the root's: those of the tile innermost.
+    // Its axes next to the root's: those of the tile innermost.
     auto generic = cast<linalg::GenericOp>(op);
     SmallVector<std::string> single, kept;
     for (unsigned dim = 0; dim < generic.getNumLoops(); ++dim)

@@ -75,7 +75,7 @@ protected:
   int64_t vectorBytes;
   mlir::Value block;
   /// How many rows ahead is fetched what is read; 0: nothing. Rows are short and read several at a
-  /// time, in which the processor sees no pattern.
+  /// time, in which the CPU sees no pattern.
   int64_t aheadRows = 0;
   mlir::IRMapping scalars; // indices and constants of the loop's body
 

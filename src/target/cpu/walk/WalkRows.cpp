@@ -137,7 +137,7 @@ private:
     }
   }
 
-  /// Loops over the stage's axes: what the results have outside, what is combined away inside,
+  /// Loops over the stage's axes: what the results have outside, the reduced dimensions inside,
   /// carried in registers.
   void emitLoops(WalkStage &stage, ArrayRef<WalkRow> rows) {
     SmallVector<int> outer, inner;
@@ -355,7 +355,7 @@ struct CpuWalkRowsPass : impl::CpuWalkRowsPassBase<CpuWalkRowsPass> {
   }
 
 private:
-  /// Says which reductions have no dimension that vectors could lie along.
+  /// Says which reductions have no dimension that vectors could be along.
   static void noteScalars(ModuleOp module, WalkPlan &plan) {
     std::string notes;
     for (WalkStage &stage : plan.stages)

@@ -51,7 +51,7 @@ Schedule rows(Operation *op, const RowForm &form) {
   return schedule;
 }
 
-/// Several blocks share what a result is combined of.
+/// Several blocks share the reduction of a result.
 Schedule columns(Operation *op, const ColumnForm &form) {
   constexpr int64_t kEnoughThreads = 1 << 17, kMaxSplits = 512;
   constexpr int64_t kMinPart = 64, kMinShared = 16; // of a thread

@@ -28,7 +28,7 @@ struct Schedule {
   // Rows
   int64_t lanes = 0;
   int64_t held = 0; // vectors of a row that each of its threads holds
-  // Columns, Product, TensorCores: blocks that share what is combined
+  // Columns, Product, TensorCores: blocks that share the reduction
   int64_t splits = 1;
   // Tiles: the dimension of the result along which what is read lies
   int64_t along = 0;

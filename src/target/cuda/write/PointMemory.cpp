@@ -1,4 +1,4 @@
-// Elements of tensors in memory: which of them lie beside each other, loads and stores.
+// Elements of tensors in memory: which of them are adjacent, loads and stores.
 #include "target/cuda/write/PointWriter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -3,7 +3,7 @@
 // A kernel of level 2 says by indexing maps which elements each point reads. Points here are lists
 // of affine expressions over *coordinates* (numbers that a thread has: its place in the grid, the
 // variable of a loop) and the program's symbols, so that maps compose, and so that it is known
-// which elements lie beside each other. The element of a value that has no memory is computed where
+// which elements are adjacent. The element of a value that has no memory is computed where
 // it is read; a value computed at a point once is not computed again.
 #pragma once
 
@@ -116,7 +116,7 @@ public:
 private:
   struct Access {
     mlir::AffineExpr offset;     // in elements
-    unsigned run;                // lanes that lie beside each other
+    unsigned run;                // lanes that are adjacent
     std::optional<int64_t> step; // from a lane to the next
   };
   Access accessOf(const TensorMemory &memory, llvm::ArrayRef<mlir::AffineExpr> point);

@@ -6,11 +6,11 @@
 // elements that another tile stores. If a side is shorter than a tile, or of unknown size, its
 // last row or column is computed again and dropped. Zeros fill up the depth: if it is known, in
 // the first tile, so that the loop reads without asking. A convolution is the same with loops of
-// the window in k: the image is read where it lies.
+// the window in k: the image is read where it is.
 //
 // Split-K (`splits`): if there are few tiles, several blocks share the depth of each. They leave
-// partial sums in the workspace, which a second launch adds up in order, with all that follows the
-// product.
+// partial sums in the workspace, which a second launch accumulates in order, with all that follows
+// the product.
 #pragma once
 
 #include "target/cuda/schedule/Product.h"

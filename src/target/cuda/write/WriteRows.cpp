@@ -165,7 +165,7 @@ LogicalResult RowWriter::write() {
   if (schedule.held > 0)
     holdColumns(*constantValue(columns));
 
-  // Reductions first, in order: exchanges stand in no branch and in no loop.
+  // Reductions first, in order: exchanges are in no branch and in no loop.
   Point whole = point;
   if (!isReduced())
     whole.push_back(constantDim(0, context));

@@ -8,7 +8,7 @@
 //   two warp groups:  wait for a stage, multiply it into 64 rows each (wgmma), free it;
 //                     then r = f(c), through shared memory, stored 16 bytes at a time
 //
-// Copies fill with zeros what lies beyond a matrix, so the depth needs no care; rows and columns
+// Copies fill with zeros what is beyond a matrix, so the depth needs no care; rows and columns
 // beyond the edge are not stored. Both ends of the ring are barriers in shared memory: "full" waits
 // for the bytes of a stage, "empty" for its readers.
 #include "target/cuda/write/Warpgroups.h"

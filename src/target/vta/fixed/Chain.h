@@ -79,7 +79,7 @@ private:
 };
 
 /// The image that a tensor is: its dimensions are batch, channels, height and width; of a matrix
-/// rows are the batch. Refuses dynamic dimensions.
+/// rows are the batch. Rejects dynamic dimensions.
 Image imageOf(mlir::RankedTensorType type);
 
 } // namespace headrace::vta

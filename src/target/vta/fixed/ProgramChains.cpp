@@ -227,7 +227,7 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
   }
   convolution.weights = weights.integers.reshaped({columns, depths, 1, 1});
   if (!lhs.hasStaticShape())
-    (void)imageOf(lhs); // refuses
+    (void)imageOf(lhs); // rejects
   int64_t count = lhs.getNumElements() / std::max<int64_t>(depths, 1);
   Image matrixImage{count, depths, 1, 1};
   if (count == 0 || depths == 0)

@@ -12,7 +12,7 @@ namespace headrace::onnx {
 
 namespace {
 
-/// Where a place of the result lies in the input.
+/// Where a place of the result is in the input.
 class Coordinates {
 public:
   Coordinates(PointMath &m, const ResizedAxis &axis, const Interpolation &how, Type wide)
@@ -120,7 +120,7 @@ private:
 
   Value nearestOf(PointMath &m, const ResizedAxis &axis, Value place) {
     Value at = Coordinates(m, axis, how, wide()).source(place), half = m.number(at, 0.5);
-    // A scale is rounded to single precision: what it leads just beyond a pixel is that pixel.
+    // A scale is rounded to f32: what it leads just beyond a pixel is that pixel.
     if (axis.takesNext)
       return m.toInteger(m.op<math::CeilOp>(m.mul(at, m.number(at, 1 - 0x1p-22))));
     if (how.nearest == "floor")
@@ -191,7 +191,7 @@ private:
     });
   }
 
-  /// The element that a tap reads; it may lie outside.
+  /// The element that a tap reads; it may be outside.
   Value tapPlace(PointMath &m, const Taps &taps, Value source) {
     Value first = m.add(m.toInteger(m.floor(source)), m.integer(taps.first));
     return m.add(first, m.position(1));

@@ -19,7 +19,7 @@ AffineExpr sizeOf(NodeContext &c, double size) {
   return c.dim(static_cast<int64_t>(size));
 }
 
-/// floor(size * scale) in single precision, in which 20 * 1.3 is 26; if the size is free, for
+/// floor(size * scale) in f32, in which 20 * 1.3 is 26; if the size is dynamic, for
 /// scales that are fractions of small numbers.
 AffineExpr scaledSize(NodeContext &c, AffineExpr size, double scale) {
   constexpr int64_t kMaxDenominator = 64;

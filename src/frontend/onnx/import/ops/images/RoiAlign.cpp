@@ -72,7 +72,7 @@ private:
   };
 
   Samples samplesOf(int axis) {
-    // All samples of a bin that lie in the image, which are less than an element apart, and some
+    // All samples of a bin that are in the image, which are less than an element apart, and some
     // on either side.
     AffineExpr steps = ratio > 0 ? c.dim(ratio) : shape[2 + axis] + 8;
     auto each = [&](function_ref<Value(PointMath &, Sample)> part) {

@@ -26,7 +26,7 @@ static Value angles(NodeContext &c, size_t i, Value at) {
                                0);
 }
 
-/// x is [batch, heads, length, depth]; computed in single precision if it is narrower.
+/// x is [batch, heads, length, depth]; computed in f32 if it is narrower.
 static Value turned(NodeContext &c, Value x, Value cosines, Value sines, bool interleaved) {
   Type type = elementTypeOf(x);
   return c.cast(rotated(c, c.cast(x, innerType(type)), cosines, sines, interleaved), type);

@@ -51,7 +51,7 @@ static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, Affine
   auto number = constantValue(at), size = constantValue(dim);
   if (number && size) {
     int64_t counted = *number < 0 && *number > -kFar ? *number + *size : *number;
-    // Backwards over an empty axis `high` lies below `low`, and holds.
+    // Backwards over an empty axis `high` is below `low`, and holds.
     return c.dim(std::min(std::max(counted, *constantValue(low)), *constantValue(high)));
   }
   if (number && *number >= kFar)

@@ -138,7 +138,7 @@ public:
   }
 
 private:
-  /// The product as it lies in the result: [N, size, window, ..., last size, last window * M].
+  /// The product as it is in the result: [N, size, window, ..., last size, last window * M].
   Value inOrder(Value image, Value columns) {
     std::string rows = "n", weights = "c", result = "n";
     SymbolicShape from = shapeOf(columns), packed{from.front()};
