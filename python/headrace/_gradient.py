@@ -149,7 +149,7 @@ class GradientExplanation(dict[str, Any]):
     """Keys: forward and backward (each as in `Model.explain`), kept, computed_again."""
 
     def __str__(self) -> str:
-        rows = [["kept beyond inputs and outputs", "type", "shape"]]
+        rows = [["saved in addition to inputs and outputs", "type", "shape"]]
         for tensor in self["kept"]:
             rows.append(
                 [tensor["name"], tensor["element_type"], "x".join(map(str, tensor["shape"]))]

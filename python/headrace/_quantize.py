@@ -65,5 +65,5 @@ def _sample(name: str, value: Any) -> tuple[str, str, np.ndarray]:
         if numpy_name == array.dtype.name:
             return name, element_type, array
     raise TypeMismatchError(
-        f"calibration data of input '{name}': expected numbers, got {array.dtype}"
+        f"calibration data of input '{name}': expected numeric values, got {array.dtype}"
     )

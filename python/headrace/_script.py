@@ -189,7 +189,7 @@ def _to_matrix(name: str, value: Any) -> np.ndarray:
             f"variable '{name}': expected a matrix or a scalar, got {type(value).__name__} ({error})"
         ) from error
     if array.dtype.kind not in "biuf":
-        raise TypeMismatchError(f"variable '{name}': expected numbers, got {array.dtype}")
+        raise TypeMismatchError(f"variable '{name}': expected numeric values, got {array.dtype}")
     if array.ndim == 1:
         array = array.reshape(-1, 1)  # a vector is a column
     if array.ndim != 2:

@@ -12,8 +12,8 @@ namespace headrace {
 /// with.
 SizeHints sizeHints(mlir::Operation *op);
 /// A size, or its size hint if it is dynamic.
-int64_t nominal(mlir::AffineExpr size, const SizeHints &sizes);
-double nominalBytes(mlir::Value value, const SizeHints &sizes);
+int64_t sizeHint(mlir::AffineExpr size, const SizeHints &sizes);
+double bytesAtHints(mlir::Value value, const SizeHints &sizes);
 
 /// Operations of a scalar function at one point, by kind.
 struct ScalarOperations {

@@ -32,7 +32,7 @@ static void checkFinite(const Tensor &tensor, const onnx::Node &node, const std:
   for (float number : std::span(tensor.as<float>(), static_cast<size_t>(tensor.elements())))
     if (!std::isfinite(number))
       throw Error(ErrorKind::InvalidModel, node.describe() + ": " + inQuotes(value) +
-                                               ": expected finite numbers, got " +
+                                               ": expected finite values, got " +
                                                std::to_string(number));
 }
 

@@ -114,7 +114,7 @@ private:
 
   double gainOf(hr::LaunchOp launch, ModuleOp kernel) const {
     auto amount = [&](unsigned i) {
-      return static_cast<double>(nominal(launch.getCost().getResult(i), sizes));
+      return static_cast<double>(sizeHint(launch.getCost().getResult(i), sizes));
     };
     OperationKind kind = hasProduct(kernel) ? OperationKind::Product : OperationKind::Simple;
     DType type = launch->getNumResults() == 0
@@ -131,7 +131,7 @@ private:
   }
 
   double copyTime(Value value) const {
-    return targets.wanted.machine().copies.microseconds(nominalBytes(value, sizes));
+    return targets.wanted.machine().copies.microseconds(bytesAtHints(value, sizes));
   }
 
   /// Capacities are nanoseconds.

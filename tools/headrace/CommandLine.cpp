@@ -85,12 +85,12 @@ int failUsage(const CLI::App &app, const CLI::ParseError &error) {
 
 void describe(CLI::App &app) {
   app.description(
-      "Headrace compiles machine-learning models by the data they move, and runs them.");
+      "Headrace compiles and runs machine-learning models, optimizing data movement.");
   app.set_version_flag("--version", "headrace " HEADRACE_VERSION, "Show the version");
   app.set_help_flag("-h,--help", "Show this help");
   app.footer("Examples:\n"
              "  headrace run examples/digits/digits.onnx --random 0\n"
-             "      run the model on random numbers and show its outputs\n"
+             "      run the model on random values and show its outputs\n"
              "  headrace explain examples/digits/digits.onnx --size batch=16\n"
              "      show its kernels, the data they move, and what fusion saved\n"
              "  headrace bench examples/digits/digits.onnx --profile\n"

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *kUsage =
     R"(hr-accuracy [--all] [--only NAME,...] [--type TYPE,...] [--check FILE | --write FILE]
-Errors of elementary functions, in units of the last place: compiled for this processor, and the
+Errors of math functions, in units of the last place: compiled for this processor, and the
 functions of device code compiled for the host.
   --all          every number of f32 instead of a sample (about a minute a function)
   --only, --type these functions and types

@@ -91,7 +91,7 @@ def in_memory(c: Context) -> tuple[torch.Tensor, Tensor]:
         node = node.args[0]
     base = node.meta["val"]
     if not is_dense(base):
-        raise Unsupported(f"{c.node.target} of a tensor with gaps")
+        raise Unsupported(f"{c.node.target} of a tensor that is not contiguous")
     order = memory_order(base)
     stored = c.values[node] if order is None else c.builder.transpose(c.values[node], order)
     total: Any = 1

@@ -25,10 +25,10 @@ public:
   static int64_t fromName(std::string_view name);
 
   int64_t of(unsigned symbol) const;
-  /// The expression with every symbol at its size hint; `kMost` if that is larger or does
+  /// The expression with every symbol at its size hint; `kMax` if that is larger or does
   /// not fit, 0 if it is negative.
   int64_t of(const DimExpr &size) const;
-  static constexpr int64_t kMost = int64_t{1} << 40;
+  static constexpr int64_t kMax = int64_t{1} << 40;
 
 private:
   std::vector<int64_t> expected;

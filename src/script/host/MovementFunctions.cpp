@@ -128,7 +128,7 @@ Tensor numbersOf(const HostCall &call, const std::string &text) {
     double number;
     auto [after, error] = std::from_chars(at, end, number);
     if (error != std::errc())
-      call.fail("expected numbers in \"" + text + "\"");
+      call.fail("expected numeric values in \"" + text + "\"");
     numbers.push_back(number);
     at = after;
   }

@@ -60,11 +60,11 @@ Borders shareBorders(func::FuncOp program, Choices &choices) {
   program.walk([&](hr::PadOp pad) {
     if (choices.wanted("separate", pad))
       return;
-    if (FusionDecision verdict = canBeWritten(pad)) {
+    if (FusionDecision decision = canBeWritten(pad)) {
       readInside(pad);
       borders.insert(pad);
     } else if (Operation *producer = pad.getInput().getDefiningOp()) {
-      choices.noteMissed("fuse", pad, choices.nameOf(producer), verdict.reason());
+      choices.noteMissed("fuse", pad, choices.nameOf(producer), decision.reason());
     }
   });
   return borders;

@@ -24,7 +24,7 @@ GroupCost::GroupCost(func::FuncOp program, const KernelRules &rules, const Machi
 double GroupCost::bytesOf(Value value) {
   auto [known, isNew] = bytes.try_emplace(value, 0);
   if (isNew)
-    known->second = isa<RankedTensorType>(value.getType()) ? nominalBytes(value, sizes) : 0;
+    known->second = isa<RankedTensorType>(value.getType()) ? bytesAtHints(value, sizes) : 0;
   return known->second;
 }
 
@@ -73,7 +73,7 @@ Work GroupCost::workOf(ArrayRef<hr::OperatorInterface> operators,
 Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp op,
                                       Work::Arithmetic product) const {
   SymbolicShape result = shapeOf(op.getResult());
-  double width = result.empty() ? 1 : static_cast<double>(nominal(result.back(), sizes));
+  double width = result.empty() ? 1 : static_cast<double>(sizeHint(result.back(), sizes));
   auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(product.type))));
   if (group.accumulates(op)) {
     // A result of one column lies along its rows.
@@ -84,7 +84,7 @@ Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp o
   const Movement m = op.getMovement();
   for (auto [size, kind] : llvm::zip(m.domain, m.iterators))
     if (kind == utils::IteratorType::reduction)
-      depth *= static_cast<double>(nominal(size, sizes));
+      depth *= static_cast<double>(sizeHint(size, sizes));
   bool walks = group.walkAxis().has_value();
   double rows = walks ? static_cast<double>(rowsOfWalk(machine.vectorRegisters)) : rowsOfTile();
   double most = walks ? lanes : kVectorsOfTile * lanes;
@@ -182,7 +182,7 @@ double GroupCost::of(const KernelGroup &group) {
   if (readsByIndex(group))
     computeByElement(work);
   if (std::optional<int> walk = group.walkAxis()) {
-    work.parts = static_cast<double>(nominal(group.getAxes()[*walk].size, sizes));
+    work.parts = static_cast<double>(sizeHint(group.getAxes()[*walk].size, sizes));
     for (hr::OperatorInterface op : operators) {
       // All weights are read for a few rows, and again for the next ones.
       if (auto contract = dyn_cast<hr::ContractOp>(op.getOperation());

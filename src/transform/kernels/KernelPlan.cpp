@@ -237,7 +237,7 @@ int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, i
     return *packing.tile;
   // Weights need not be in the order of tiles if those of a tile stay in the nearest cache, and
   // all of them in the core's.
-  double bytes = nominalBytes(rhs.value, sizeHints(group.anchor()));
+  double bytes = bytesAtHints(rhs.value, sizeHints(group.anchor()));
   double ofTile = bytes / static_cast<double>(features) * static_cast<double>(2 * tiles.lanes);
   bool areNear =
       ofTile <= machine.rates.nearCacheBytes / 2 && bytes <= machine.rates.coreCacheBytes / 2;

@@ -12,7 +12,7 @@ struct UnsupportedFusion {
   llvm::StringLiteral verb; // of the recipe's step that would say so
   mlir::Operation *op;
   mlir::Operation *into;
-  FusionDecision verdict;
+  FusionDecision decision;
 };
 
 /// Groups that are `fixed` stay as they are.

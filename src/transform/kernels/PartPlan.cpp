@@ -250,7 +250,7 @@ std::string PlanCounts::text() const {
   if (parts == 0)
     return "";
   return llvm::formatv("fusion: {0} connected parts of the program in which operators could share "
-                       "kernels in several ways, {1} of them planned piece by piece; {2} sets of "
+                       "kernels in several ways, {1} of them planned part by part; {2} sets of "
                        "operators looked at, {3} of them candidate kernels; {4} plans priced, of "
                        "which {5} were too slow and {6} cyclic; "
                        "predicted {7:f2} us, {8:f2} us before planning",

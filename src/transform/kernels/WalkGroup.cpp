@@ -20,7 +20,7 @@ constexpr int64_t kPointsPerBlock = 1 << 14;  // less is not worth a cell of its
 
 /// A product of sizes, as far as sizes go.
 int64_t saturating(int64_t a, int64_t b) {
-  return b > 0 && a > SizeHints::kMost / b ? SizeHints::kMost : a * b;
+  return b > 0 && a > SizeHints::kMax / b ? SizeHints::kMax : a * b;
 }
 
 /// Vectors of booleans are packed bits in registers and bytes in memory.
@@ -119,12 +119,12 @@ bool KernelGroup::rowsFit(int axis) const {
   const SizeHints &sizes = rules->sizes;
   int64_t count = 1;
   for (int each : rows)
-    count = saturating(count, nominal(axes[each].size, sizes));
+    count = saturating(count, sizeHint(axes[each].size, sizes));
   return count >= kFewestRows && llvm::all_of(operators, [&](hr::OperatorInterface op) {
            int64_t length = 1;
            for (AxisRef ref : domains.find(op)->second)
              if (ref.isAxis() && !llvm::is_contained(rows, ref.getId()))
-               length = saturating(length, nominal(axes[ref.getId()].size, sizes));
+               length = saturating(length, sizeHint(axes[ref.getId()].size, sizes));
            return length <= kLongestRow;
          });
 }
@@ -179,7 +179,7 @@ void KernelGroup::walkFromRoot() {
   const SizeHints &sizes = rules->sizes;
   int64_t points = 1, cells = 1;
   for (const Axis &axis : axes) {
-    points = saturating(points, nominal(axis.size, sizes));
+    points = saturating(points, sizeHint(axis.size, sizes));
     if (!axis.reduction)
       cells *= constantValue(axis.size).value_or(1);
   }
@@ -200,7 +200,7 @@ int64_t KernelGroup::walkBlocks() const {
   int64_t points = 1;
   bool knownCells = true;
   for (auto [i, axis] : llvm::enumerate(axes)) {
-    points = saturating(points, nominal(axis.size, sizes));
+    points = saturating(points, sizeHint(axis.size, sizes));
     knownCells &= static_cast<int>(i) == *walk || constantValue(axis.size).has_value();
   }
   if (!knownCells)

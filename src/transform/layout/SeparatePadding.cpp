@@ -292,7 +292,7 @@ struct AverageToSum : OpRewritePattern<hr::PoolOp> {
   LogicalResult matchAndRewrite(hr::PoolOp op, PatternRewriter &rewriter) const override {
     Type element = getElementTypeOrSelf(op.getInput());
     if (op.getKind() != hr::PoolKind::Average || !isa<FloatType>(element))
-      return rewriter.notifyMatchFailure(op, "expects an average of floating-point numbers");
+      return rewriter.notifyMatchFailure(op, "expects an average of floating-point values");
     Location loc = op.getLoc();
     bool everyWindowFull = op.getIncludePad() || !isPadded(op.getPads());
     Value sum =

@@ -1,4 +1,4 @@
-// Level 1: finds attention in products around a softmax, whichever front end wrote them.
+// Level 1: recognizes attention in matmuls around a softmax, whichever front end wrote them.
 //
 // Before:
 //   %s = hr.contract %q, %k maps [(b, i, j, d) -> (b, i, d), (b, j, d), (b, i, j)]

@@ -26,7 +26,7 @@ namespace headrace {
 
 namespace {
 
-/// The exponential whose value, plus one, the logarithm is of; null if it is another logarithm.
+/// Returns the exp of log(1 + exp(x)), or null for any other logarithm.
 math::ExpOp exponentialIn(Operation *logarithm) {
   Value inner = logarithm->getOperand(0);
   if (isa<math::LogOp>(logarithm)) {

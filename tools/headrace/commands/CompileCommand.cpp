@@ -226,7 +226,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->group(scriptGroup);
   command
       ->add_option("--result", options->settings.sample.outputs,
-                   "A variable that is an output [all matrices and numbers the script leaves]")
+                   "A variable that is an output [all matrices and scalars that the script leaves]")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->group(scriptGroup);

@@ -283,7 +283,7 @@ void printTables(const GradientExplanation &explanation, const Sizes &sizes) {
   printTables(explanation.backward, sizes);
   Amounts amounts(explanation.symbols, sizes);
   fmt::print("\n");
-  Table table({{"kept beyond inputs and outputs", Table::Align::Left}, {"bytes"}});
+  Table table({{"saved in addition to inputs and outputs", Table::Align::Left}, {"bytes"}});
   for (const TensorSpec &spec : explanation.kept)
     table.add({spec.name, amounts.text(bytesOf(spec), "B")});
   table.add({"total", amounts.text(bytesOf(explanation.kept), "B")});

@@ -18,8 +18,8 @@ bool isOfBytes(Value value) { return getElementTypeOrSelf(value).isSignlessInteg
 SmallVector<hr::MapOp> functionsOf(Value bytes) {
   llvm::SetVector<Operation *> found;
   SmallVector<Operation *> open(bytes.getUsers());
-  constexpr size_t kMost = 64;
-  for (bool isNew = true; isNew && found.size() < kMost;) {
+  constexpr size_t kMax = 64;
+  for (bool isNew = true; isNew && found.size() < kMax;) {
     isNew = false;
     for (Operation *user : SmallVector<Operation *>(open)) {
       auto map = dyn_cast<hr::MapOp>(user);

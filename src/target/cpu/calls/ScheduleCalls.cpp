@@ -1,4 +1,4 @@
-// Level 1: decides how routines of libraries are called.
+// Level 1: chooses how library routines are called.
 //
 // Before:
 //   %c = hr.library "int8.gemm" (%a, %w) {parameters = (1, m, 64, 128, ...)}   // %w is constant

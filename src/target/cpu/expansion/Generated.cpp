@@ -66,13 +66,13 @@ public:
     Value image = swapped ? op.getRhs() : op.getLhs(),
           weights = swapped ? op.getLhs() : op.getRhs();
     DType type = rateType(op.getType());
-    double weightBytes = nominalBytes(weights, sizes);
+    double weightBytes = bytesAtHints(weights, sizes);
     // Cells are matrices of a batch and blocks of columns, and of rows if there are few of
     // those.
     double blocks = std::ceil(shape.columns / (2.0 * machine.lanes(sizeOf(type))));
     double rowCells = std::clamp(std::ceil(kWantedCells / (blocks * shape.batch)), 1.0, shape.rows);
-    Work work = tiledWork(shape, rowCells, nominalBytes(image, sizes), weightBytes,
-                          nominalBytes(op.getResult(), sizes), type, machine);
+    Work work = tiledWork(shape, rowCells, bytesAtHints(image, sizes), weightBytes,
+                          bytesAtHints(op.getResult(), sizes), type, machine);
     work.arithmetic = {arithmeticOf(op, work.arithmetic.front())};
     if (needsTranspose(op) && turnsInTiles(op, machine)) {
       work.move(2 * weightBytes, machine.rates.nearCacheBytes);
@@ -217,13 +217,13 @@ public:
     // Cells are rows of the image: several of them if there are many.
     SymbolicShape result = shapeOf(op.getResult());
     bool first = op.getLayout() == hr::ChannelLayout::First;
-    auto images = static_cast<double>(nominal(result.front(), sizes));
-    auto height = static_cast<double>(nominal(result[first ? 2 : 1], sizes));
+    auto images = static_cast<double>(sizeHint(result.front(), sizes));
+    auto height = static_cast<double>(sizeHint(result[first ? 2 : 1], sizes));
     double rowCells =
         images * height / std::max(1.0, std::floor(images * height / (2 * kWantedCells)));
     auto withCells = [&](double cells) {
-      return tiledWork(productShape(op, sizes), cells, nominalBytes(op.getInput(), sizes),
-                       nominalBytes(op.getFilter(), sizes), nominalBytes(op.getResult(), sizes),
+      return tiledWork(productShape(op, sizes), cells, bytesAtHints(op.getInput(), sizes),
+                       bytesAtHints(op.getFilter(), sizes), bytesAtHints(op.getResult(), sizes),
                        rateType(op.getType()), machine);
     };
     // ... or blocks of features, with all rows in each.

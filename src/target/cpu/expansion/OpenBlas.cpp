@@ -67,7 +67,7 @@ public:
     double patches = elements * static_cast<double>(sizeOf(type));
     // The channels of a pixel lie together: a loop for each pixel, in vectors if there
     // are many.
-    auto channels = static_cast<double>(nominal(shapeOf(op.getInput()).back(), sizes));
+    auto channels = static_cast<double>(sizeHint(shapeOf(op.getInput()).back(), sizes));
     auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(type))));
     work.arithmetic.push_back(
         {OperationKind::Scalar, type, 2 * elements / std::clamp(channels, 1.0, lanes)});

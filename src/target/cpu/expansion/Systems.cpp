@@ -32,8 +32,8 @@ public:
     SizeHints sizes = sizeHints(op);
     Work work = workOf(op, sizes);
     auto [batch, unknowns, columns] = op.getSizes();
-    double n = static_cast<double>(nominal(unknowns, sizes)),
-           r = static_cast<double>(nominal(columns, sizes));
+    double n = static_cast<double>(sizeHint(unknowns, sizes)),
+           r = static_cast<double>(sizeHint(columns, sizes));
     double share = (n * (cholesky ? 1.0 / 6 : 1.0 / 3) + r) / (n / 3 + r + 1e-9);
     for (Work::Arithmetic &part : work.arithmetic)
       part.operations *= share;

@@ -1,4 +1,4 @@
-// Level 3 -> 4: vectors of any rank become vectors of the machine.
+// Level 3 -> 4: lowers vectors of any rank to vectors of the machine.
 //
 // Before:
 //   vector.contract %a, %b, %acc : vector<14x1xf32>, vector<1x32xf32> into vector<14x32xf32>

@@ -1,4 +1,4 @@
-// Level 3 -> 4: whole powers as calls of functions in the kernel's module.
+// Level 3 -> 4: writes integer powers as calls of functions in the kernel's module.
 //
 // Before:
 //   %p = math.fpowi %x, %n : f64, i64

@@ -71,7 +71,7 @@ std::string KernelScheduler::whyPlain() const {
   if (llvm::all_of(reductions, reducesRows))
     return llvm::all_of(reductions, combinesInAnyOrder)
                ? ""
-               : "the order in which it combines elements may matter";
+               : "its reduction may depend on the order of the elements";
   if (reductions.size() > 1)
     return "it has several reductions, and not all are along rows";
   return TileScheduler(loops).applies()

@@ -210,7 +210,7 @@ bool TileScheduler::featuresComeFirst(const CpuSchedule &schedule) const {
     double cells = 1;
     for (int64_t dim : parallel)
       if (tile.grid[dim] && isFeatureBlock(anchor, dim) == features)
-        cells *= std::ceil(static_cast<double>(loops.nominal[dim]) /
+        cells *= std::ceil(static_cast<double>(loops.hints[dim]) /
                            static_cast<double>(tile.grid[dim]));
     return cells;
   };
@@ -227,11 +227,11 @@ double TileScheduler::operandBytes(unsigned operand) const {
   auto bytes = static_cast<double>(loops.elementBytes);
   for (auto [size, expr] :
        llvm::zip(type.getShape(), op.getIndexingMapsArray()[operand].getResults())) {
-    int64_t nominal = ShapedType::isDynamic(size) ? 1 : size;
-    for (size_t dim = 0; ShapedType::isDynamic(size) && dim < loops.nominal.size(); ++dim)
+    int64_t hint = ShapedType::isDynamic(size) ? 1 : size;
+    for (size_t dim = 0; ShapedType::isDynamic(size) && dim < loops.hints.size(); ++dim)
       if (expr.isFunctionOfDim(dim))
-        nominal = std::max(nominal, loops.nominal[dim]);
-    bytes *= static_cast<double>(nominal);
+        hint = std::max(hint, loops.hints[dim]);
+    bytes *= static_cast<double>(hint);
   }
   return bytes;
 }
@@ -248,8 +248,8 @@ bool TileScheduler::packingPays(const Tile &tile) const {
   for (auto [dim, kind] : llvm::enumerate(loops.iterators))
     if (kind == IteratorType::reduction)
       spanned +=
-          (loops.nominal[dim] - 1) * distanceAlong(anchor, /*operand=*/1, dim) * loops.elementBytes;
-  int64_t rows = tile.grid[*row] ? tile.grid[*row] : loops.nominal[*row];
+          (loops.hints[dim] - 1) * distanceAlong(anchor, /*operand=*/1, dim) * loops.elementBytes;
+  int64_t rows = tile.grid[*row] ? tile.grid[*row] : loops.hints[*row];
   Value right = linalg::GenericOp(anchor)->getOperand(1);
   bool isInput = isa<BlockArgument>(right) || right.getDefiningOp<bufferization::ToTensorOp>();
   return isInput && spanned > loops.machine.translatedBytes &&
@@ -343,7 +343,7 @@ void TileScheduler::chooseGrid(Tile &tile, int64_t wantedCells) const {
     int64_t unit = tile.sizes[dim];
     if (ShapedType::isDynamic(loops.ranges[dim])) {
       tile.grid[dim] = unit;
-      cells *= std::max<int64_t>(1, loops.nominal[dim] / unit);
+      cells *= std::max<int64_t>(1, loops.hints[dim] / unit);
       continue;
     }
     int64_t count = (loops.ranges[dim] + unit - 1) / unit;

@@ -130,7 +130,7 @@ double productCost(const Product &product, const ProductModel &model, const Prod
   constexpr double kMaxWarps = 16; // that fit on a multiprocessor
   // The second launch of partial sums, and bytes of them in the time of a multiplication.
   constexpr double kAdding = 156'000, kBytes = 53;
-  auto size = [&](ArrayRef<unsigned> loops) { return product.nominalSize(loops); };
+  auto size = [&](ArrayRef<unsigned> loops) { return product.hintedSize(loops); };
   int64_t rows = size(product.m), columns = size(product.n), batches = size(product.batch);
   int64_t blocks =
       llvm::divideCeil(rows, tile.m) * llvm::divideCeil(columns, tile.n) * batches * splits;
@@ -194,9 +194,9 @@ Schedule warpgroups(const Product &product) {
   // Rows that begin at lines of the cache are read faster; copying pays if that is done often.
   constexpr int64_t kRowElements = 8, kLineElements = 64, kMinAligned = 2048;
   constexpr int64_t kWidths[] = {256, 192, 128, 64}, kBesides = 24;
-  int64_t rows = product.nominalSize(product.m);
+  int64_t rows = product.hintedSize(product.m);
   int64_t columns = *constantSize(product.size(product.n));
-  int64_t batches = product.nominalSize(product.batch);
+  int64_t batches = product.hintedSize(product.batch);
   int64_t least = std::min(rows, columns);
   Schedule schedule;
   schedule.kind = Schedule::Kind::Warpgroups;

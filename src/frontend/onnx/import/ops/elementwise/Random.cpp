@@ -102,7 +102,8 @@ static SymbolicShape resultShape(NodeContext &c, bool isLike) {
 
 static Type checkedFloat(NodeContext &c, Type type) {
   if (!isPlainFloat(type))
-    c.fail(ErrorKind::TypeMismatch, "expected floats as random numbers, got {0}", typeText(type));
+    c.fail(ErrorKind::TypeMismatch, "expected a floating-point type for random values, got {0}",
+           typeText(type));
   return type;
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 /// A size that was computed in double precision.
 AffineExpr sizeOf(NodeContext &c, double size) {
-  constexpr double kMost = 1e15; // beyond, no tensor has such a size, and numbers are not exact
-  if (!(size >= 0 && size < kMost))
+  constexpr double kMax = 1e15; // beyond, no tensor has such a size, and numbers are not exact
+  if (!(size >= 0 && size < kMax))
     c.fail(ErrorKind::InvalidModel, "expected a size that a tensor can have, got {0}", size);
   return c.dim(static_cast<int64_t>(size));
 }
@@ -93,7 +93,9 @@ SmallVector<ResizedAxis> readAxes(NodeContext &c, std::optional<size_t> scales,
         resized.scale = static_cast<double>(*to) / static_cast<double>(*from);
     }
     if (constantValue(resized.from) == 0 && constantValue(resized.to) != 0)
-      c.fail(ErrorKind::ShapeMismatch, "expected elements to resize, got {0}", c.text(c.shape(0)));
+      c.fail(ErrorKind::ShapeMismatch,
+             "cannot resize an empty dimension to a non-empty one, got shape {0}",
+             c.text(c.shape(0)));
     axes.push_back(resized);
   }
   return axes;
@@ -164,7 +166,7 @@ void importResize(NodeContext &c) {
   if (how.crops()) {
     std::vector<double> part = c.numbers(1);
     if (part.size() != 2 * axes.size())
-      c.fail(ErrorKind::InvalidModel, "{0}: expected {1} numbers, got {2}", c.nameOfInput(1),
+      c.fail(ErrorKind::InvalidModel, "{0}: expected {1} values, got {2}", c.nameOfInput(1),
              2 * axes.size(), part.size());
     for (auto [i, axis] : llvm::enumerate(axes)) {
       axis.begin = part[i];

@@ -13,7 +13,7 @@ namespace headrace::onnx {
 static int64_t checkedInside(NodeContext &c, const std::string &attribute, int64_t number,
                              int64_t count) {
   if (number < 0 || number >= count)
-    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected numbers from 0 to {1}, got {2}",
+    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected values from 0 to {1}, got {2}",
            attribute, count - 1, number);
   return number;
 }
