@@ -39,7 +39,7 @@ def Hr_Float8E8M0Type : TypeDef<Hr_Dialect, "Float8E8M0"> {
 
 class Hr_Op<string mnemonic, list<Trait> traits = []> : Op<Hr_Dialect, mnemonic, traits>;
 
-def Hr_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are reduced", [
+def Hr_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">,
     I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">,
     I32EnumAttrCase<"Prod", 4, "prod">]> {
@@ -50,7 +50,7 @@ def Hr_ReduceKindAttr : EnumAttr<Hr_Dialect, Hr_ReduceKind, "reduce_kind"> {
   let assemblyFormat = "$value";
 }
 
-def Hr_PoolKind : I32EnumAttr<"PoolKind", "how the elements of a window are reduced", [
+def Hr_PoolKind : I32EnumAttr<"PoolKind", "the combination of a window's elements", [
     I32EnumAttrCase<"Max", 0, "max">, I32EnumAttrCase<"Average", 1, "average">,
     I32EnumAttrCase<"Sum", 2, "sum">]> {
   let cppNamespace = "::headrace::hr";
@@ -70,7 +70,7 @@ def Hr_CheckKindAttr : EnumAttr<Hr_Dialect, Hr_CheckKind, "check_kind"> {
   let assemblyFormat = "$value";
 }
 
-def Hr_ChannelLayout : I32EnumAttr<"ChannelLayout", "the dimension of the channels of an image", [
+def Hr_ChannelLayout : I32EnumAttr<"ChannelLayout", "where the channels of an image stand", [
     I32EnumAttrCase<"First", 0, "channels_first">, I32EnumAttrCase<"Last", 1, "channels_last">]> {
   let cppNamespace = "::headrace::hr";
   let genSpecializedAttr = 0;
