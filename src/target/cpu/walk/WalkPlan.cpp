@@ -172,7 +172,7 @@ private:
     return true;
   }
 
-  /// Results the kernel stores are there, others in a temporary.
+  /// The results that the kernel stores are written there, others to a temporary.
   bool placeResults() {
     for (WalkOp &entry : plan.ops)
       plan.places[entry.result] = {WalkPlace::Kind::Tile, {}};
