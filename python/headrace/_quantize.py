@@ -35,8 +35,7 @@ def quantize(
     the squared error is least ("mse"). Nodes named in `keep_float` stay float. See
     docs/quantization.md.
 
-    >>> import headrace as hr
-    >>> report = hr.quantize("digits.onnx", images, "digits.int8.onnx")
+    >>> report = hr.quantize("examples/digits/digits.onnx", images, "digits.int8.onnx")
     """
     report = _core.quantize(
         os.fspath(model),
