@@ -170,7 +170,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("FILE");
   command
       ->add_option("--target", options->settings.target,
-                   "The kind of machine: cpu, cuda or a kind of it such as cuda:sm_80, vta or\n"
+                   "The machine: cpu, cuda or a specific one such as cuda:sm_80, vta or\n"
                    "vta:CONFIG.json, coarse:FILE (see rewrite)")
       ->type_name("NAME")
       ->capture_default_str();

@@ -24,7 +24,7 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->type_name("NAME");
   command
       .add_option("--target", options.settings.target,
-                  "The machine to compile for: cpu, cuda, or a kind of either such as\n"
+                  "The machine to compile for: cpu, cuda, or a specific one such as\n"
                   "cpu:x86-64-v3 or cuda:sm_90a; vta or vta:CONFIG.json is the VTA accelerator,\n"
                   "coarse:FILE one that a file describes (see rewrite)")
       ->type_name("NAME")
