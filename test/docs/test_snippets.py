@@ -188,3 +188,66 @@ def test_commands_have_a_language(page: Path) -> None:
     """A block of commands without a language would not be run."""
     unnamed = [text for language, text in blocks(page) if language == "" and COMMAND.match(text)]
     assert unnamed == []
+
+
+# Code in C and C++ is a part of a program: what is before and after it.
+AROUND = {
+    "expressions.md": (
+        "c++",
+        '#include "driver/programs/ExpressionModel.h"\n#include "frontend/expr/Stage.h"\nvoid f() {\n',
+        "}\n",
+    ),
+    "c-reference.md C": (
+        "",
+        "#include <headrace/headrace.h>\n#include <stdlib.h>\n"
+        "static void fail(const char *message) { exit(message != NULL); }\n"
+        "int main(void) {\nheadrace_tensor inputs[1], outputs[1];\n",
+        "return 0;\n}\n",
+    ),
+    "c-reference.md C++": (
+        "",
+        "#include <headrace/headrace.hpp>\nvoid f(const float *pixels) {\n",
+        "(void)logits;\n}\n",
+    ),
+}
+
+
+def code_in(name: str) -> str:
+    page, _, section = name.partition(" ")
+    language, before, after = AROUND[name]
+    text = (ROOT / "docs" / page).read_text()
+    text = text[text.index(f"## {section}: ") :] if section else text
+    (code, *_) = re.findall(rf"^```{re.escape(language)}\n(.*?)^```", text, re.S | re.M)
+    return before + code + after
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_code_in_c_compiles(name: str, tmp_path: Path) -> None:
+    is_c = name.endswith(" C")
+    source = tmp_path / ("code.c" if is_c else "code.cpp")
+    source.write_text(code_in(name))
+    compiler = ["gcc", "-std=c11"] if is_c else ["g++", "-std=c++20"]
+    folders = [f"-I{ROOT / folder}" for folder in ("include", "src")]
+    command = [*compiler, "-Wall", "-Wno-uninitialized", "-fsyntax-only", *folders, str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_declarations_are_those_of_the_code(place: Path) -> None:
+    """Of the header that a package comes with, and of an intrinsic that a test compiles."""
+    run(
+        Step("sh", "headrace compile examples/digits/digits.onnx --emit=header -o digits.hrpkg"),
+        "docs/packages.md",
+        place,
+    )
+    code = {
+        "docs/packages.md": (place / "digits.h").read_text(),
+        "docs/schedules.md": (ROOT / "test/python/expressions/test_intrinsics.py").read_text(),
+    }
+    for page, source in code.items():
+        (declaration,) = [text for language, text in blocks(ROOT / page) if language == "c"]
+        assert words(declaration).rstrip(";") in words(source), page
