@@ -107,7 +107,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--out",
         type=Path,
-        help="folder to write into (default: out/ or out/small/ beside this file)",
+        help="directory to write into (default: out/ or out/small/ next to this file)",
     )
     parser.add_argument("--small", action="store_true", help="small variants for quick tests")
     arguments = parser.parse_args()

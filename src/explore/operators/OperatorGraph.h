@@ -17,7 +17,7 @@ struct ContractionSizes {
   int64_t points() const { return batch * m * n * k; }
 };
 
-/// Systems of equations; `scale` is the number of elements of a number, 2 for complex ones.
+/// Linear systems; `scale` is the number of elements of a number, 2 for complex ones.
 struct SystemSizes {
   int64_t batch, unknowns, columns, scale;
   bool positiveDefinite = false;

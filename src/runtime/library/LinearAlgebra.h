@@ -1,4 +1,4 @@
-// Systems of equations and factorizations, by the LAPACK inside OpenBLAS. Matrices are dense f64
+// Linear systems and factorizations, by the LAPACK inside OpenBLAS. Matrices are dense f64
 // tensors of rank 2, row-major; square ones if nothing else is said. Large LU and Cholesky
 // factorizations are cut into blocks that our threads share; the others run on the calling thread.
 // Results do not depend on the number of threads.

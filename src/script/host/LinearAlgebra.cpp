@@ -1,4 +1,4 @@
-// Systems of equations and factorizations.
+// Linear systems and factorizations.
 #include "runtime/library/LinearAlgebra.h"
 
 #include "script/host/HostFunctions.h"

@@ -1,4 +1,4 @@
-// Systems of equations in batches, against their definition.
+// Linear systems in batches, against their definition.
 #include "runtime/library/Systems.h"
 
 #include "runtime/Helpers.h"

@@ -1,4 +1,4 @@
-// Systems of equations by LAPACK, factorized in one of two ways. Before:
+// Linear systems by LAPACK, factorized in one of two ways. Before:
 //   %x = hr.solve %a, %b {complex, positive_definite} : (tensor<99x4x4x2xf64>, ...)
 // After:
 //   %x = hr.library "openblas.cholesky.f64" (%a, %b) {parameters = (99, 4, 12, 1)}
