@@ -108,8 +108,8 @@ void addQuantizeCommand(CLI::App &app, Action &action) {
       ->transform(oneOf(quantize::weightChoices()));
   command
       ->add_option("--scales", options->choices.scales,
-                   "Scales: any number (float), or powers of two (po2), with which a change of\n"
-                   "scale is a shift [float]")
+                   "Scales: any value (float), or powers of two (po2), so that requantization is a\n"
+                   "shift [float]")
       ->type_name("KIND")
       ->transform(oneOf(quantize::scaleChoices()));
   command
