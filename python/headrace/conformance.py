@@ -222,9 +222,15 @@ def write_page(path: Path, rows: list[tuple]) -> None:
 
 def main(given: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("headrace conformance", description=__doc__.partition("\n")[0])
-    parser.add_argument("suite", nargs="?", default="onnx", choices=["onnx"], help="the package with the cases")
-    parser.add_argument("--group", default="node", choices=GROUPS, help="the group of cases (default: node)")
-    parser.add_argument("--filter", default="", metavar="TEXT", help="run the cases whose names contain this")
+    parser.add_argument(
+        "suite", nargs="?", default="onnx", choices=["onnx"], help="the package with the cases"
+    )
+    parser.add_argument(
+        "--group", default="node", choices=GROUPS, help="the group of cases (default: node)"
+    )
+    parser.add_argument(
+        "--filter", default="", metavar="TEXT", help="run the cases whose names contain this"
+    )
     parser.add_argument(
         "--json",
         nargs="?",

@@ -220,7 +220,7 @@ void addExploreCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   command
       ->add_option("--partitioner", options->partitioner,
-                   "How tasks are assigned to blocks: lts, rlx, or both (the shorter schedule is shown)")
+                   "How tasks are assigned to blocks: lts, rlx, or both (shows the shorter)")
       ->type_name("NAME")
       ->check(oneOf({"lts", "rlx", "both"}))
       ->capture_default_str();
