@@ -51,6 +51,20 @@ def test_a_long_sum_has_the_error_of_single_precision() -> None:
     assert report.holds, str(report)
 
 
+def test_functions_inside_of_an_operator_are_rounded_too(write_model) -> None:
+    """1 + tanh(x) of a large negative x has the rounding of 1, in any single precision."""
+    pytest.importorskip("onnx")
+    path = write_model(
+        [("Tanh", ["x"], ["t"]), ("Add", ["t", "one"], ["s"]), ("Mul", ["s", "x"], ["y"])],
+        [("x", "FLOAT", ["n"]), ("one", "FLOAT", [])],
+        [("y", "FLOAT", ["n"])],
+    )
+    x = np.array([-8.4486, -8.5, -8.6], np.float32)
+    report = hr.verify(path, {"x": x, "one": np.float32(1)})
+    assert report.holds, str(report)
+    assert report["cases"][0]["outputs"][0]["float32_error"] > 1e-8
+
+
 def test_a_package_is_verified_against_its_model(digits_path: Path, tmp_path: Path) -> None:
     package = tmp_path / "digits.hrpkg"
     hr.write_package(digits_path, package)
