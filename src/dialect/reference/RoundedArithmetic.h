@@ -20,7 +20,8 @@ public:
       : state(seed * 0x9e3779b97f4a7c15 + 1), scale(scale), symbols(symbols) {}
 
   void changeOperands(mlir::Operation &op, llvm::MutableArrayRef<Tensor> operands) override;
-  /// Of a map with several functions: 1 + tanh(x) has the error of tanh(x), however small it is.
+  /// Rounds the functions of a map one by one: 1 + tanh(x) has the error of tanh(x), however small
+  /// the sum is.
   Tensor ownResult(mlir::Operation &op, llvm::ArrayRef<Tensor> operands) override;
   Tensor changedResult(mlir::Operation &op, Tensor result) override;
 
