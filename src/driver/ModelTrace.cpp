@@ -139,6 +139,9 @@ public:
     if (rounding)
       rounding->changeOperands(op, operands);
   }
+  Tensor ownResult(Operation &op, ArrayRef<Tensor> operands) override {
+    return rounding ? rounding->ownResult(op, operands) : Tensor();
+  }
   Tensor changedResult(Operation &op, Tensor result) override {
     if (rounding)
       result = rounding->changedResult(op, std::move(result));

@@ -14,6 +14,8 @@ public:
   virtual ~EvaluationObserver() = default;
   /// Called before an operator is evaluated, with its operands.
   virtual void changeOperands(mlir::Operation &, llvm::MutableArrayRef<Tensor>) {}
+  /// The result of an operator that the observer evaluates itself; no tensor if it does not.
+  virtual Tensor ownResult(mlir::Operation &, llvm::ArrayRef<Tensor>) { return {}; }
   /// Called after an operator is evaluated; returns the result that the program goes on with.
   virtual Tensor changedResult(mlir::Operation &, Tensor result) { return result; }
   /// The result of an operation that is neither an operator nor a kernel, such as a library call,

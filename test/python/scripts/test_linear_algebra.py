@@ -264,7 +264,7 @@ def test_one_of_several_results() -> None:
             np.eye(2),
             "several results of 'rcm' are understood but not executed",
         ),
-        ("y = eigen(3)", np.eye(2), "eigen expects a matrix, found"),
+        ("y = eigen(3)", np.eye(2), "eigen expects a matrix, got"),
     ],
 )
 def test_refusals_name_the_function(text: str, a: np.ndarray, message: str) -> None:

@@ -39,6 +39,13 @@ Type asBits(Type type) {
   return isBf16(type) ? withElements(type, IntegerType::get(type.getContext(), 16)) : type;
 }
 
+bool computes(Operation *op) {
+  if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return !isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op);
+  return isa<vector::ReductionOp, vector::MultiDimReductionOp, vector::FMAOp, vector::ContractionOp,
+             vector::OuterProductOp, vector::ScanOp>(op);
+}
+
 /// Arithmetic on numbers or vectors of them.
 class Formula {
 public:
@@ -108,8 +115,7 @@ struct CpuBf16AsBitsPass : impl::CpuBf16AsBitsPassBase<CpuBf16AsBitsPass> {
         return;
       if (isa<arith::ExtFOp, arith::TruncFOp>(op))
         converting.push_back(op);
-      else if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
-               !isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op))
+      else if (computes(op))
         computing.push_back(op);
     });
     for (Operation *op : computing)
