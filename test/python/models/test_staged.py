@@ -95,6 +95,38 @@ def test_sizes_that_change_share_one_program_from_the_second_on(load) -> None:
     assert model.compiled_versions == 2
 
 
+def kernels(model: hr.Model) -> int:
+    model(np.ones(8, np.float32), np.array([0]))
+    return len(model.explain()["kernels"])
+
+
+def test_a_recipe_speaks_of_the_nodes_of_all_programs(tmp_path: Path) -> None:
+    model = helper.make_model(
+        helper.make_graph(
+            [
+                helper.make_node("Exp", ["x"], ["e"], "a"),
+                helper.make_node("Relu", ["e"], ["r"], "b"),
+                helper.make_node("ReduceSum", ["r", "axes"], ["s"], "c"),
+            ],
+            "m",
+            [
+                helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"]),
+                helper.make_tensor_value_info("axes", TensorProto.INT64, [1]),
+            ],
+            [helper.make_tensor_value_info("s", TensorProto.FLOAT, [1])],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    fused = hr.load(model)
+    assert kernels(fused) == 1
+    assert kernels(hr.load(model, recipe="separate b")) == 2
+    # What the compiler wrote is what it follows.
+    assert kernels(hr.load(model, recipe=fused.explain()["recipe"])) == 1
+    with pytest.raises(hr.InvalidArgumentError, match="line 1: expected a node.*got 'z'"):
+        hr.load(model, recipe="separate z")
+
+
 # Control flow
 
 
