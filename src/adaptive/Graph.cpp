@@ -4,7 +4,7 @@
 
 namespace headrace::adaptive {
 
-/// Of a call, where a region begins: this many have as many versions as one may have.
+/// Places in a graph where regions begin; each may have as many versions as a model.
 static constexpr size_t kMaxPlaces = 64;
 
 Graph::Graph(std::string givenModel, size_t versionsPerPlace)

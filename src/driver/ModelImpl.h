@@ -30,7 +30,7 @@ struct Model::Impl {
     for (const Symbol &symbol : interface.symbols)
       symbols.push_back(symbol.name);
   }
-  /// As many sizes as there are symbols. Throws Error if more are given.
+  /// Fills up the sizes to as many as there are symbols. Throws Error if more are given.
   Sizes checked(const Sizes &sizes) const;
 
   // As Model documents the functions of these names.

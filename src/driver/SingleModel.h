@@ -80,7 +80,7 @@ private:
 
   std::string part; // LevelOneProgram's
   Imports imports;
-  /// By the sizes that are fixed.
+  /// Versions by the sizes that are fixed.
   adaptive::VersionStore<VersionKey, const CompiledVersion> versions;
   /// Null if sizes do not get versions of their own; the last member, because its destructor waits
   /// for a compilation that uses the others.

@@ -103,7 +103,7 @@ public:
   /// Throws Error if inputs differ from their declarations, or a region is needed that the package
   /// does not have: the error names the node and the value.
   std::vector<Tensor> run(std::span<const Tensor> inputs) const;
-  /// The same checks of the inputs, without a run.
+  /// Checks the inputs as `run` does, without a run.
   void check(std::span<const Tensor> inputs) const;
 
 private:

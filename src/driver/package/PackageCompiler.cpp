@@ -52,7 +52,7 @@ const std::string &nameOf(const PackagedProgram &program) { return program.inter
 const std::string &nameOf(const PackagedScript &script) { return script.name; }
 const std::string &nameOf(const PackagedSplitModel &model) { return model.name; }
 
-/// Of a region: trial runs with samples of many sizes need no version again.
+/// Versions of a region: no trial run with samples of many sizes needs more.
 constexpr size_t kMaxTrialVersions = 64;
 
 std::span<const std::byte> bytesOf(const std::string &text) {

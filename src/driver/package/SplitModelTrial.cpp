@@ -100,9 +100,11 @@ static Tensor randomTensor(DType type, const Shape &shape, std::mt19937_64 &numb
   Tensor values = Tensor::allocate(DType::F64, shape);
   bool isReal = type == DType::F32 || type == DType::F64 || type == DType::F16 ||
                 type == DType::BF16;
-  std::uniform_real_distribution<double> real(0, 1);
+  // Some are 0, so that the number of others depends on data.
+  std::uniform_real_distribution<double> real(-0.25, 1);
   for (int64_t i = 0; i < values.elements(); ++i)
-    values.as<double>()[i] = isReal ? real(numbers) : static_cast<double>(numbers() % 2);
+    values.as<double>()[i] =
+        isReal ? std::max(real(numbers), 0.0) : static_cast<double>(numbers() % 2);
   return values.converted(type);
 }
 
@@ -114,13 +116,22 @@ std::vector<std::vector<RuntimeValue>> randomSamples(const staged::StagedProgram
   std::vector<std::vector<RuntimeValue>> samples;
   for (int64_t number = 1; number <= kSamples; ++number) {
     std::vector<RuntimeValue> &sample = samples.emplace_back();
+    std::vector<std::string> dims; // dynamic ones: sizes of two must have nothing in common
     for (const ValueSpec &spec : model.inputSpecs()) {
       PackagedTensor declared = packaged(spec, model.name() + ": input", nullptr, fixed);
       Shape shape;
       for (size_t i = 0; i < declared.dims.size(); ++i) {
-        int64_t hint = SizeHints::fromName(declared.dimNames[i]);
-        shape.push_back(declared.dims[i] >= 0 ? declared.dims[i]
-                                              : (hint > 0 ? hint : kUnknownSize) * number);
+        if (declared.dims[i] >= 0) {
+          shape.push_back(declared.dims[i]);
+          continue;
+        }
+        const std::string &dim = declared.dimNames[i];
+        auto known = dim.empty() ? dims.end() : std::ranges::find(dims, dim);
+        int64_t place = known - dims.begin();
+        if (known == dims.end())
+          dims.push_back(dim);
+        int64_t hint = SizeHints::fromName(dim);
+        shape.push_back((hint > 0 ? hint : kUnknownSize) * number * (place + 1));
       }
       sample.emplace_back(randomTensor(declared.dtype, shape, numbers));
     }

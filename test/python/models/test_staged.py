@@ -393,12 +393,36 @@ def test_functions_of_the_model_are_written_out(load) -> None:
     same(model(x), x + x)
 
 
-def test_gradients_and_packages_are_refused_in_one_sentence(load, tmp_path: Path) -> None:
+def test_gradients_are_refused_in_one_sentence(load) -> None:
     model = load("m (float[N] x, int64[1] a) => (float y) { y = ReduceSum<keepdims=0>(x, a) }")
     for ask in (lambda: hr.vjp(model), lambda: model.ir("kernels"), lambda: model.weights):
         with pytest.raises(hr.UnsupportedError, match="split into several programs"):
             ask()
-    with pytest.raises(hr.UnsupportedError, match="split into several programs"):
+
+
+def test_a_package_answers_as_the_model_does(load, tmp_path: Path) -> None:
+    model = load("m (float[N] x, int64[1] a) => (float y) { y = ReduceSum<keepdims=0>(x, a) }")
+    axis = np.array([0])
+    samples = [{"x": np.ones(size, np.float32), "a": axis} for size in (3, 5)]
+    package = tmp_path / "model.hrpkg"
+    hr.write_package(tmp_path / "model.onnx", package, processors=["native"], samples=samples)
+    packaged = hr.load(package)
+    assert packaged.staged
+    assert [str(spec) for spec in packaged.inputs] == [str(spec) for spec in model.inputs]
+    for size in (0, 1, 2, 7):
+        x = np.arange(size, dtype=np.float32)
+        same(packaged(x, axis), model(x, axis))
+    with pytest.raises(hr.UnsupportedError, match=r"expected \[0\].*got \[-1\]"):
+        packaged(np.ones(3, np.float32), np.array([-1]))
+    for name in samples[0]:
+        with pytest.raises(hr.MissingInputError, match=f"expected an input '{name}'"):
+            few = [{key: value for key, value in samples[0].items() if key != name}]
+            hr.write_package(tmp_path / "model.onnx", package, samples=few)
+
+
+def test_a_package_takes_and_returns_numbers(load, tmp_path: Path) -> None:
+    load("m (string[N] x) => (string[N] y) { y = StringConcat(x, x) }")
+    with pytest.raises(hr.UnsupportedError, match="input 'x': expected a numeric tensor"):
         hr.write_package(tmp_path / "model.onnx", tmp_path / "model.hrpkg")
 
 
