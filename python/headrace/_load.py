@@ -58,8 +58,7 @@ def load(
     Raises `InvalidFileError`, `InvalidModelError` or `UnsupportedError`, whose message names the
     node.
 
-    >>> import headrace as hr
-    >>> digits = hr.load("digits.onnx")
+    >>> digits = hr.load("examples/digits/digits.onnx")
     >>> digits.inputs[0].shape
     ('batch', 1, 8, 8)
     """
@@ -123,8 +122,8 @@ def write_package(
     `samples` are inputs by name that models split into several programs are tried with: sizes that
     differ between them stay dynamic. Without samples, random numbers of three sizes are tried.
 
-    >>> hr.write_package("digits.onnx", "digits.hrpkg")
-    >>> hr.load("digits.hrpkg")(images)
+    >>> hr.write_package("examples/digits/digits.onnx", "digits.hrpkg")
+    >>> logits = hr.load("digits.hrpkg")(images)
     """
     paths = [models] if isinstance(models, (str, os.PathLike)) else models
     _core.write_package(

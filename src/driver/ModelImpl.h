@@ -68,7 +68,7 @@ struct Model::Impl {
   virtual const PackageProgram *packaged() const { return nullptr; }
 };
 
-/// Tensors as values, and values as tensors; `role` is for the message where one is something else.
+/// Tensors as values, and values as tensors; `role` is for the message if one is something else.
 std::vector<RuntimeValue> asValues(std::span<const Tensor> tensors);
 std::vector<Tensor> asTensors(std::span<const RuntimeValue> values,
                               std::span<const TensorSpec> specs, const char *role);

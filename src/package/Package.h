@@ -137,7 +137,7 @@ public:
   /// The split model of that name, like `script`.
   std::shared_ptr<const PackageSplitModel> splitModel(const std::string &name = "") const;
 
-  /// The processor level whose code was chosen, "x86-64-v3".
+  /// The CPU level whose code was chosen, "x86-64-v3".
   const std::string &level() const { return chosenLevel; }
 
 private:

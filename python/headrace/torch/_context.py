@@ -270,7 +270,7 @@ class Context:
         return self.builder.cast(x, "f32") if half else x
 
     def unsqueeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
-        """Dimensions of size 1 where they stand in the result."""
+        """Dimensions of size 1 where they are in the result."""
         rest = iter(self.shape_of(x))
         rank = self.rank(x) + len(axes)
         return self.builder.reshape(x, [1 if i in axes else next(rest) for i in range(rank)])

@@ -179,7 +179,7 @@ def average_pool(
         sizes, results = c.value_of(0).shape[-rank:], c.value.shape[-rank:]
         extra = overhang(c, sizes, results, window, strides, [1] * rank, pads)
         if count_include_pad and any(extra):
-            # The stated padding counts, what lies beyond it does not: it becomes part of the image.
+            # The stated padding counts, what is beyond it does not: it becomes part of the image.
             x = c.builder.pad(x, [0, 0, *pads], [0, 0, *pads], 0.0)
             pads, count_include_pad = [0] * rank, False
         high = [p + e for p, e in zip(pads, extra)]

@@ -55,7 +55,7 @@ def slope_of_the_sure(c: Context, x: Tensor, target: Tensor) -> tuple[Tensor, Te
     Where x is all but 0 or 1 PyTorch divides by a small number instead of x (1 - x): whether it is, and a line through
     0 with that slope.
     """
-    dtype, least = c.builder.dtype(x), 9.999999960041972e-13  # 1e-12 in single precision
+    dtype, least = c.builder.dtype(x), 9.999999960041972e-13  # 1e-12 in f32
     x, target = c.widened(x), c.widened(target)
     here, wanted = c.builder.detach(x), c.builder.detach(target)
     is_sure = c.map("less", c.map("mul", here, c.map("sub", 1, here)), least)

@@ -38,7 +38,7 @@ def axis_scale(size: int, wanted: int, align: bool, given: float | None) -> floa
 def source_places(
     size: int, wanted: int, align: bool, given: float | None, cubic: bool, dtype: torch.dtype
 ) -> torch.Tensor:
-    """Where each place of the result lies in the source."""
+    """Where each place of the result is in the source."""
     at = torch.arange(wanted, dtype=dtype)
     scale = torch.tensor(axis_scale(size, wanted, align, given), dtype=dtype)
     if align:

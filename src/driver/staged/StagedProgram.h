@@ -14,7 +14,7 @@ public:
   /// Whether nodes are much cheaper on the host than in a program for that target.
   static bool isCheaperFor(const onnx::Model &file, const std::string &target);
 
-  /// `reason` is what kept it from being one program, where it was tried. Throws Error if an
+  /// `reason` is what kept it from being one program, if it was tried. Throws Error if an
   /// operator is not supported.
   StagedProgram(std::string name, onnx::Model file, const Settings &settings,
                 std::string reason = "");
