@@ -3,7 +3,7 @@
 
 #include <functional>
 
-namespace headrace::background {
+namespace headrace::adaptive::background {
 
 /// Queues a job for `owner`. It runs without the workers of the pool, which are left to those who
 /// wait, and should end early if it is unwanted: its owner goes, the process forks or ends. What
@@ -19,4 +19,4 @@ void finish(const void *owner);
 /// Whether the job that runs in this thread is not needed any more.
 bool isUnwanted();
 
-} // namespace headrace::background
+} // namespace headrace::adaptive::background

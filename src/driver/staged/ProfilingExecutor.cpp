@@ -1,5 +1,6 @@
-#include "driver/staged/StageProfile.h"
+#include "driver/staged/ProfilingExecutor.h"
 
+#include "driver/programs/CompiledRegion.h"
 #include "runtime/system/ThreadPool.h"
 
 #include <algorithm>
@@ -7,30 +8,30 @@
 
 namespace headrace::staged {
 
-void StageProfile::beginCall() { ++calls; }
+void ProfilingExecutor::beginCall() { ++calls; }
 
-StageProfile::Entry &StageProfile::entryOf(const void *owner, size_t number) {
+ProfilingExecutor::Entry &ProfilingExecutor::entryOf(const void *owner, size_t number) {
   auto [place, isNew] = places.try_emplace({owner, number}, entries.size());
   if (isNew)
     entries.emplace_back();
   return entries[place->second];
 }
 
-void StageProfile::add(Entry &entry, double microseconds) {
+void ProfilingExecutor::add(Entry &entry, double microseconds) {
   entry.microseconds.resize(calls);
   entry.microseconds.back() += microseconds;
   entry.step.runs += calls == 1;
 }
 
 /// One for each size that it runs with: a prediction takes as long as compiling does.
-const std::vector<double> &StageProfile::predicted(const Stage &stage,
+const std::vector<double> &ProfilingExecutor::predicted(const adaptive::Region &region,
                                                    std::span<const Tensor> inputs) {
   std::vector<Shape> shapes;
   for (const Tensor &input : inputs)
     shapes.push_back(input.shape());
-  auto [known, isNew] = predictions.try_emplace({&stage, std::move(shapes)});
+  auto [known, isNew] = predictions.try_emplace({&region, std::move(shapes)});
   if (isNew)
-    known->second = stage.model->predict(inputs, ThreadPool::global().threads());
+    known->second = modelOf(region).predict(inputs, ThreadPool::global().threads());
   return known->second;
 }
 
@@ -39,24 +40,25 @@ static double microsecondsSince(std::chrono::steady_clock::time_point begin) {
       .count();
 }
 
-std::vector<Tensor> StageProfile::timed(const std::shared_ptr<const Stage> &stage,
-                                        std::span<const Tensor> inputs) {
+std::vector<Tensor>
+ProfilingExecutor::runRegion(const std::shared_ptr<const adaptive::Region> &region,
+                             std::span<const Tensor> inputs) {
   auto begin = std::chrono::steady_clock::now();
-  std::shared_ptr<const Executable> executable = stage->model->compile(inputs);
+  std::shared_ptr<const Executable> executable = modelOf(*region).compile(inputs);
   if (std::find(versions.begin(), versions.end(), executable) == versions.end())
     versions.push_back(executable);
   std::vector<double> times;
   std::vector<Tensor> results = executable->run(inputs, ThreadPool::global(), &times);
-  auto found = std::find(stages.begin(), stages.end(), stage);
-  size_t number = found - stages.begin();
-  if (found == stages.end())
-    stages.push_back(stage);
+  auto found = std::find(regions.begin(), regions.end(), region);
+  size_t number = found - regions.begin();
+  if (found == regions.end())
+    regions.push_back(region);
   const std::vector<Step> &steps = executable->program().steps;
   times.resize(steps.size());
   std::vector<double> expected;
   std::vector<int64_t> sizes = executable->bind(inputs).value_or(std::vector<int64_t>());
   if (calls == 1 && predicts)
-    expected = predicted(*stage, inputs);
+    expected = predicted(*region, inputs);
   for (size_t i = 0; i < steps.size(); ++i) {
     Entry &entry = entryOf(executable.get(), i);
     StageStep &step = entry.step;
@@ -77,12 +79,13 @@ std::vector<Tensor> StageProfile::timed(const std::shared_ptr<const Stage> &stag
   return results;
 }
 
-std::vector<RuntimeValue>
-StageProfile::timed(const onnx::Node &node, const std::function<std::vector<RuntimeValue>()> &run) {
+std::vector<RuntimeValue> ProfilingExecutor::runNode(operators::HostFunction function,
+                                                     operators::HostCall &call) {
   double before = spent;
   auto begin = std::chrono::steady_clock::now();
-  std::vector<RuntimeValue> results = run();
+  std::vector<RuntimeValue> results = function(call);
   double taken = microsecondsSince(begin);
+  const operators::HostNode &node = call.node;
   Entry &entry = entryOf(&node, 0);
   entry.step.name = node.describe();
   entry.step.operators = {node.name.empty() ? node.opType : node.name};
@@ -93,7 +96,7 @@ StageProfile::timed(const onnx::Node &node, const std::function<std::vector<Runt
   return results;
 }
 
-std::vector<StageStep> StageProfile::steps() const {
+std::vector<StageStep> ProfilingExecutor::steps() const {
   std::vector<StageStep> result;
   for (const Entry &entry : entries) {
     std::vector<double> times = entry.microseconds;

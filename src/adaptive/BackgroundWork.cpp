@@ -1,4 +1,4 @@
-#include "driver/BackgroundWork.h"
+#include "adaptive/BackgroundWork.h"
 
 #include "runtime/system/ThreadPool.h"
 
@@ -15,7 +15,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace headrace::background {
+namespace headrace::adaptive::background {
 namespace {
 
 struct Job {
@@ -176,4 +176,4 @@ bool isUnwanted() {
   return made && made->unwanted;
 }
 
-} // namespace headrace::background
+} // namespace headrace::adaptive::background

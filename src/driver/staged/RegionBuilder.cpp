@@ -1,36 +1,21 @@
-#include "driver/staged/StageBuilder.h"
+#include "driver/staged/RegionBuilder.h"
 
 #include "driver/Contexts.h"
+#include "driver/programs/CompiledRegion.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "frontend/onnx/import/StageImporter.h"
 #include "runtime/program/BindInputs.h"
 #include "runtime/system/Interruption.h"
+#include "transform/choices/ProgramRecipe.h"
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace headrace::staged {
 
-bool isSame(const Tensor &a, const Tensor &b) {
-  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
-         (a.bytes() == 0 || a.data() == b.data() ||
-          std::memcmp(a.data(), b.data(), a.bytes()) == 0);
-}
+using adaptive::asSizes, adaptive::GraphNode, adaptive::integerAt, adaptive::NeededValue, adaptive::Region;
 
-int64_t integerAt(const Tensor &tensor, size_t element) {
-  return tensor.dtype() == DType::I32 ? tensor.as<int32_t>()[element]
-                                      : tensor.as<int64_t>()[element];
-}
-
-Tensor asSizes(const Tensor &value, const std::vector<size_t> &open) {
-  Shape shape{0};
-  for (size_t element : open)
-    shape.push_back(integerAt(value, element));
-  return Tensor::allocate(DType::U8, std::move(shape));
-}
-
-std::shared_ptr<const Stage> StageBuilder::build() {
+std::shared_ptr<const Region> RegionBuilder::build() {
   for (Opening opening : {Opening::SizesAndValues, Opening::Sizes, Opening::Multiples})
     if (auto open = similar ? buildOpen(opening) : nullptr)
       return open;
@@ -38,12 +23,12 @@ std::shared_ptr<const Stage> StageBuilder::build() {
 }
 
 /// Null if operators need their sizes, or these sizes are outside of what they take.
-std::shared_ptr<Stage> StageBuilder::buildOpen(Opening opening) {
+std::shared_ptr<Region> RegionBuilder::buildOpen(Opening opening) {
   constexpr int maxAttempts = 8;
   try {
     SizeRanges sizes;
     for (int attempt = 0; attempt < maxAttempts; ++attempt) {
-      std::shared_ptr<Stage> open = import(opening, sizes);
+      std::shared_ptr<Region> open = import(opening, sizes);
       if (!moveBesideGuards(sizes))
         return open;
     }
@@ -53,11 +38,11 @@ std::shared_ptr<Stage> StageBuilder::buildOpen(Opening opening) {
   return nullptr;
 }
 
-/// Whether sizes of this run are outside of what the stage was imported for, which are narrowed to
+/// Whether sizes of this run are outside of what the region was imported for, which are narrowed to
 /// their side then (see Imports.h). Throws Error if its inputs do not fit.
-bool StageBuilder::moveBesideGuards(SizeRanges &sizes) const {
+bool RegionBuilder::moveBesideGuards(SizeRanges &sizes) const {
   std::vector<int64_t> symbols;
-  if (bindInputs(interface, frame.inputsOf(*stage), symbols))
+  if (bindInputs(interface, frame.inputsOf(*region), symbols))
     return false;
   for (size_t i = 0; i < symbols.size(); ++i) {
     const Symbol &symbol = interface.symbols[i];
@@ -67,54 +52,58 @@ bool StageBuilder::moveBesideGuards(SizeRanges &sizes) const {
   return true;
 }
 
-std::shared_ptr<Stage> StageBuilder::import(Opening asked, const SizeRanges &sizes) {
+std::shared_ptr<Region> RegionBuilder::import(Opening asked, const SizeRanges &sizes) {
   opening = asked;
-  stage = std::make_shared<Stage>();
+  region = std::make_shared<Region>();
   computed.clear();
   numbers.clear();
   constants.clear();
   LevelOneProgram program{
-      plan.model.name, contextFor(findTarget(plan.model.settings.target)), {}, {}};
+      source.model.name, contextFor(findTarget(source.model.settings.target)), {}, {}};
   {
     CompilerSection section;
-    onnx::StageImporter stageImporter(plan.model.name, *program.context, plan.model.opset, sizes);
+    onnx::StageImporter stageImporter(source.model.name, *program.context, source.model.opset, sizes);
     importer = &stageImporter;
-    for (size_t i = 0; i < plan.nodes.size(); ++i) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
       pollInterruption();
-      if (!frame.done[i] && isReady(i))
+      if (!frame.done.contains(i) && isReady(i))
         importNode(i);
     }
     importer = nullptr;
-    if (stage->nodes.empty())
+    if (region->nodes.empty())
       throw InternalError("a graph has no node that can run next");
     chooseOutputs();
     std::vector<std::string> outputs;
-    for (int output : stage->outputs)
-      outputs.push_back(plan.names[output]);
+    for (int output : region->outputs)
+      outputs.push_back(graph.names[output]);
     program.module = stageImporter.finish(outputs);
   }
   program.files = filesHolding(constants);
+  program.part = graph.describe(*region);
   interface = program.interface();
-  stage->model = std::make_shared<Model>(std::move(program), plan.model.settings);
-  return stage;
+  Settings settings = source.model.settings;
+  if (!settings.recipe.empty()) // the model's: it speaks of nodes of other regions, too
+    settings.recipe = followedWherePossible(settings.recipe);
+  region->code = std::make_shared<CompiledRegion>(std::move(program), settings);
+  return region;
 }
 
-/// Whether the node's inputs are numeric tensors that are available, or that this stage computes.
-bool StageBuilder::isReady(size_t index) const {
-  const PlannedNode &node = plan.nodes[index];
-  if (node.isHostAlways || plan.isChanging[index])
+/// Whether the node's inputs are numeric tensors that are available, or that this region computes.
+bool RegionBuilder::isReady(size_t index) const {
+  const GraphNode &node = graph.nodes[index];
+  if (node.isHostAlways || graph.isChanging(index))
     return false;
   return std::all_of(node.reads.begin(), node.reads.end(),
                      [&](int value) { return computed.contains(value) || frame.tensor(value); });
 }
 
 /// Makes a value that is there known to the importer.
-void StageBuilder::provide(int value) {
-  const std::string &name = plan.names[value];
+void RegionBuilder::provide(int value) {
+  const std::string &name = graph.names[value];
   if (computed.contains(value) || importer->has(name))
     return;
   const Tensor &tensor = *frame.tensor(value);
-  if (plan.constants[value].tensor()) {
+  if (graph.constants[value].tensor()) {
     constants.push_back(tensor);
     return importer->addConstant(name, tensor);
   }
@@ -129,7 +118,7 @@ static int64_t commonStep(int64_t a, int64_t b) {
 }
 
 /// Dynamic dimensions are equal if they were equal at both times.
-void StageBuilder::addInput(int value, const Tensor &tensor) {
+void RegionBuilder::addInput(int value, const Tensor &tensor) {
   const Shape *before = nullptr, *stepsBefore = nullptr;
   if (opening != Opening::None) {
     auto found = std::find(similar->inputs.begin(), similar->inputs.end(), value);
@@ -154,15 +143,15 @@ void StageBuilder::addInput(int value, const Tensor &tensor) {
     }
     steps.push_back(isOpen ? added.step : 0);
   }
-  importer->addInput(plan.names[value], tensor.dtype(), sizes);
-  stage->inputs.push_back(value);
-  stage->sizes.push_back(tensor.shape());
-  stage->steps.push_back(std::move(steps));
+  importer->addInput(graph.names[value], tensor.dtype(), sizes);
+  region->inputs.push_back(value);
+  region->sizes.push_back(tensor.shape());
+  region->steps.push_back(std::move(steps));
 }
 
 /// Numbers that were the same at both times have one symbol, sizes included; those equally far
 /// from each other, as begin and end of a slice, differ by a constant.
-onnx::StageImporter::Number StageBuilder::openNumber(int64_t then, int64_t now) {
+onnx::StageImporter::Number RegionBuilder::openNumber(int64_t then, int64_t now) {
   auto nameOf = [](const Changed &number) {
     return "n" + std::to_string(number.then) + "_" + std::to_string(number.now) + "_1";
   };
@@ -174,8 +163,8 @@ onnx::StageImporter::Number StageBuilder::openNumber(int64_t then, int64_t now) 
   return {nameOf(numbers.back()), 0};
 }
 
-/// Elements that were others when the similar stage was made, or open then.
-std::map<size_t, onnx::StageImporter::Number> StageBuilder::openElements(int value,
+/// Elements that were others when the similar region was made, or open then.
+std::map<size_t, onnx::StageImporter::Number> RegionBuilder::openElements(int value,
                                                                          const Tensor &tensor) {
   constexpr int64_t most = 16; // what has more elements is hardly a shape
   std::map<size_t, onnx::StageImporter::Number> open;
@@ -196,60 +185,60 @@ std::map<size_t, onnx::StageImporter::Number> StageBuilder::openElements(int val
 }
 
 /// Whether the value was made known to the importer by numbers, some of them open.
-bool StageBuilder::addOpenValue(int value, const Tensor &tensor) {
+bool RegionBuilder::addOpenValue(int value, const Tensor &tensor) {
   std::map<size_t, onnx::StageImporter::Number> open = openElements(value, tensor);
   if (open.empty())
     return false;
-  importer->addSizes(plan.names[value], tensor, open);
+  importer->addSizes(graph.names[value], tensor, open);
   NeededValue needed{value, tensor, {}};
   for (const auto &[element, number] : open)
     needed.open.push_back(element);
-  stage->inputs.push_back(Stage::bringing(stage->needed.size()));
-  stage->sizes.push_back(asSizes(tensor, needed.open).shape());
-  stage->steps.push_back(Shape(needed.open.size() + 1, 1));
-  stage->needed.push_back(std::move(needed));
+  region->inputs.push_back(Region::encodeShapeInput(region->needed.size()));
+  region->sizes.push_back(asSizes(tensor, needed.open).shape());
+  region->steps.push_back(Shape(needed.open.size() + 1, 1));
+  region->needed.push_back(std::move(needed));
   return true;
 }
 
-/// A node that needs a value gets it if it is available; a node that needs a result of this stage
+/// A node that needs a value gets it if it is available; a node that needs a result of this region
 /// waits.
-void StageBuilder::importNode(size_t index) {
-  const PlannedNode &node = plan.nodes[index];
+void RegionBuilder::importNode(size_t index) {
+  const GraphNode &node = graph.nodes[index];
   for (int value : node.reads)
     provide(value);
-  while (auto refusal = importer->tryImport(*node.node)) {
-    auto needed = plan.ids.find(refusal->needed);
-    if (needed == plan.ids.end())
+  while (auto refusal = importer->tryImport(source.nodeOf(node))) {
+    int needed = refusal->needed.empty() ? -1 : graph.find(refusal->needed);
+    if (needed < 0)
       throw refusal->error;
-    if (computed.contains(needed->second))
+    if (computed.contains(needed))
       return;
-    const Tensor &tensor = *frame.tensor(needed->second);
-    bool isGiven = std::any_of(stage->needed.begin(), stage->needed.end(),
-                               [&](const auto &given) { return given.value == needed->second; });
-    if (isGiven || plan.constants[needed->second].tensor())
+    const Tensor &tensor = *frame.tensor(needed);
+    bool isGiven = std::any_of(region->needed.begin(), region->needed.end(),
+                               [&](const auto &given) { return given.value == needed; });
+    if (isGiven || graph.constants[needed].tensor())
       throw refusal->error;
     importer->fixInput(refusal->needed, tensor);
-    stage->needed.push_back({needed->second, tensor, {}});
+    region->needed.push_back({needed, tensor, {}});
   }
-  stage->nodes.push_back(index);
+  region->nodes.push_back(index);
   for (size_t i = 0; i < node.outputs.size(); ++i)
     if (node.outputs[i] >= 0) {
-      if (!importer->has(plan.names[node.outputs[i]]))
+      if (!importer->has(graph.names[node.outputs[i]]))
         throw Error(ErrorKind::Unsupported,
-                    node.node->describe() + ": output " + std::to_string(i) + " is not supported");
+                    node.node.describe() + ": output " + std::to_string(i) + " is not supported");
       computed.insert(node.outputs[i]);
     }
 }
 
 /// The values that other nodes or the graph itself still ask for.
-void StageBuilder::chooseOutputs() {
+void RegionBuilder::chooseOutputs() {
   std::map<int, int> uses;
-  for (size_t node : stage->nodes)
-    for (int value : plan.nodes[node].reads)
+  for (size_t node : region->nodes)
+    for (int value : graph.nodes[node].reads)
       ++uses[value];
   for (int value : computed)
-    if (uses[value] < plan.useCounts[value])
-      stage->outputs.push_back(value);
+    if (uses[value] < graph.useCounts()[value])
+      region->outputs.push_back(value);
 }
 
 } // namespace headrace::staged
