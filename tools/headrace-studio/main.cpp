@@ -58,7 +58,7 @@ void openBrowser(const std::string &address) {
 class EndOnSignal {
 public:
   EndOnSignal(const sigset_t &signals, Command &command, PageServer &server)
-      : waiter([this, signals, &command, &server] {
+      : waiter([signals, &command, &server] {
           int signal = 0;
           ::sigwait(&signals, &signal);
           command.cancel(true);

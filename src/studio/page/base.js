@@ -90,15 +90,15 @@ Studio.colors = {
 Studio.kindOf = function (node) {
   const kind = node.kind;
   if (kind === "input" || kind === "output") return "value";
-  if (kind === "kernel") return "kernel";
-  const name = kind.replace(/^(hr|linalg|tensor|arith)\./, "");
+  // A kernel is named after the operator around which it is built.
+  const name = (kind === "kernel" ? Studio.text.last(node.id).replace(/[._]?\d+$/, "").toLowerCase() : kind).replace(/^(hr|linalg|tensor|arith)\./, "");
   if (/^(openblas|onednn|cublas|cudnn|lapack)\./.test(kind)) return "library";
-  if (/^(contract|conv|matmul|batch_matmul|attention|mmt4d|deconv)/.test(name)) return "matmul";
-  if (/^(reduce|softmax|norm|pool|scan|sort|layer_norm|batch_norm|window|topk|lstm|gru|arg)/.test(name)) return "reduce";
+  if (/^(contract|conv|gemm|matmul|batch_matmul|attention|mmt4d|deconv)/.test(name)) return "matmul";
+  if (/^(reduce|softmax|norm|combine|maxpool|averagepool|pool|scan|sort|layer_norm|batch_norm|window|topk|lstm|gru|arg)/.test(name)) return "reduce";
   if (/^(map|elementwise|compute|cast)/.test(name)) return "map";
   if (/^(generic)/.test(name)) return "map";
-  if (/^(reshape|transpose|slice|pad|concat|gather|scatter|expand|broadcast|split|copy|resize|reverse|roll|tile)/.test(name)) return "move";
-  return "map";
+  if (/^(reshape|flatten|transpose|slice|pad|concat|gather|scatter|expand|broadcast|split|copy|resize|reverse|roll|tile)/.test(name)) return "move";
+  return kind === "kernel" ? "kernel" : "map";
 };
 
 Studio.theme = () => (document.documentElement.dataset.theme === "dark" ? "dark" : "light");

@@ -120,9 +120,8 @@ Studio.graph = (() => {
       const way = overlays[overlay];
       const ramp = make("i", { class: "ramp" });
       ramp.style.background = `linear-gradient(90deg, ${Studio.palette().ramp.join(",")})`;
-      legend.append(make("span", {}, way.isRatio || way.isMost ? "0" : "0", ramp, way.say(sums.most)));
+      legend.append(make("span", {}, "0", ramp, way.say(sums.most)));
     } else legend.append(overlay === "measured" ? "nothing is measured yet: History, Measure" : "no values: dynamic dimensions take --size NAME=N");
-    legend.append(make("span", {}, "line: bytes"));
   }
 
   // --- the graph, and what of it is open ---
@@ -247,8 +246,9 @@ Studio.graph = (() => {
   function fitReadable() {
     fit();
     const { placed, camera } = scene;
-    if (camera.scale < 0.45 && placed.w * 0.62 < canvas.clientWidth) {
-      camera.scale = 0.62;
+    const wanted = Math.min(0.9, (canvas.clientWidth - 40) / placed.w);
+    if (camera.scale < wanted && wanted > 0.35) {
+      camera.scale = wanted;
       camera.x = (canvas.clientWidth - placed.w * camera.scale) / 2;
       camera.y = 34;
       due();

@@ -10,7 +10,7 @@ Studio.machine = (() => {
     const own = ++ticket;
     panel.replaceChildren(make("p", { class: "soft" }, make("span", { class: "spin" }), "compiling"));
     try {
-      const [rates, report, plan] = await Promise.all([Studio.data.getKept("machine", {}), Studio.app.report(), Studio.app.graphAt("schedule")]);
+      const [rates, report, plan] = await Studio.busy.during("compiling", () => Promise.all([Studio.data.getKept("machine", {}), Studio.app.report(), Studio.app.graphAt("schedule")]));
       if (own !== ticket) return;
       const measured = Studio.app.measuredNow();
       panel.replaceChildren(roofline(rates, plan, measured), timeline(report, plan, measured), memory(report));

@@ -140,14 +140,12 @@ ProgramSummary Program::summary(const std::string &recipe) {
   Json document = parsed(explained(recipe, {"--to=schedule", "--json"}));
   ProgramSummary summary{0, 0, 0, 0};
   for (const Json &node : document["nodes"]) {
-    const std::string kind = node["kind"];
-    if (kind == "input" || kind == "output" || kind == "constant" || !node["inside"].is_null())
+    if (!node["predicted_us"].is_number()) // a view, an input, an output or a constant
       continue;
     ++summary.kernels;
     summary.bytes = sumOf(sumOf(summary.bytes, node["bytes_read"]), node["bytes_written"]);
     summary.operations = sumOf(summary.operations, node["operations"]);
-    if (node["predicted_us"].is_number())
-      summary.microseconds += node["predicted_us"].get<double>();
+    summary.microseconds += node["predicted_us"].get<double>();
   }
   return summary;
 }
