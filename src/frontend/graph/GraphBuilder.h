@@ -54,6 +54,8 @@ public:
   OpenSize symbol(const std::string &name, int64_t expected = 0);
   /// "add", "sub", "mul", "floordiv", "ceildiv", "mod" of two sizes.
   Size arithmetic(const std::string &function, const Size &a, const Size &b);
+  /// Whether the expression is negative for all sizes that the program serves.
+  bool isNegative(const Size &size);
 
   // The program's face
   Node input(const std::string &name, DType type, const Sizes &sizes);
