@@ -83,6 +83,11 @@ OpenSize GraphBuilder::symbol(const std::string &name, int64_t expected) {
   return std::get<OpenSize>(impl->add(impl->writer.symbols.get(name)));
 }
 
+void GraphBuilder::bound(OpenSize size, int64_t limit, bool isLow) {
+  AffineExpr expr = impl->get(Size(size));
+  impl->op().requireNonNegative(isLow ? expr - limit : limit - expr, "its range");
+}
+
 Size GraphBuilder::arithmetic(const std::string &function, const Size &a, const Size &b) {
   try {
     DimExpr x = toDimExpr(impl->get(a)), y = toDimExpr(impl->get(b));

@@ -15,7 +15,7 @@ static Value copy(Call &c) {
 static Value inference(Call &c) {
   if (c.flag("train", false) && c.number("p", 0.5) > 0)
     c.unsupported(c.name + " in training");
-  return c.tensor("input");
+  return c.tensor(c.has("input") ? "input" : "self");
 }
 
 /// Conditions that held when the program was exported; sizes are checked by the program's guards.

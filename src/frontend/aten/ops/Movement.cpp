@@ -167,6 +167,23 @@ static Node paddedByIndex(Call &c, Node x, const Integers &pads, const std::stri
   return x;
 }
 
+/// Differences of neighbors along a dimension.
+static Value difference(Call &c) {
+  Node x = c.tensor("self");
+  int64_t axis = c.axis("dim", c.rank(x), -1);
+  std::vector<Node> parts;
+  for (const char *name : {"prepend", "self", "append"})
+    if (auto each = c.optionalTensor(name))
+      parts.push_back(*each);
+  Node whole = c.b.concat(parts, axis);
+  for (int64_t i = 0; i < c.integer("n", 1); ++i) {
+    Size rest = c.sub(c.b.shape(whole)[axis], int64_t{1});
+    Node next = c.part(whole, axis, int64_t{1}, rest), now = c.part(whole, axis, int64_t{0}, rest);
+    whole = c.map(c.type() == DType::Bool ? "not_equal" : "sub", {next, now});
+  }
+  return whole;
+}
+
 static Value pad(Call &c) {
   std::string mode = c.text("mode", "constant");
   Node x = c.tensor("self");
@@ -211,7 +228,7 @@ Operators movementOperators() {
       {"flip", flip},               {"cat", cat},
       {"concat", cat},              {"stack", stack},
       {"constant_pad_nd", pad},     {"pad", pad},
-      {"roll", roll},
+      {"roll", roll},               {"diff", difference},
   };
   for (const char *name : {"split.Tensor", "split.sizes", "split_with_sizes", "unsafe_split",
                            "unsafe_split_with_sizes", "chunk", "split_copy.Tensor",
