@@ -55,7 +55,7 @@ def in_memory(c: Context) -> tuple[torch.Tensor, Tensor]:
     order = memory_order(base)
     stored = c.values[node] if order is None else c.builder.transpose(c.values[node], order)
     total: Any = 1
-    for size in c.shape_of(stored):
+    for size in c.builder.shape(stored):
         total = c.builder.arithmetic("mul", total, size)
     return base, c.builder.reshape(stored, [total])
 
