@@ -57,8 +57,7 @@ def load(
     Raises `InvalidFileError`, `InvalidModelError` or `UnsupportedError`, whose message names the
     node.
 
-    >>> import headrace as hr
-    >>> digits = hr.load("digits.onnx")
+    >>> digits = hr.load("examples/digits/digits.onnx")
     >>> digits.inputs[0].shape
     ('batch', 1, 8, 8)
     """
@@ -119,8 +118,8 @@ def write_package(
     "cuda:sm_80", ...) the package runs on a CUDA device instead. `sizes` fixes dynamic dimensions.
     `recipe` is that of `load`, for one model; `expansion` and `accelerator` apply to all models.
 
-    >>> hr.write_package("digits.onnx", "digits.hrpkg")
-    >>> hr.load("digits.hrpkg")(images)
+    >>> hr.write_package("examples/digits/digits.onnx", "digits.hrpkg")
+    >>> logits = hr.load("digits.hrpkg")(images)
     """
     paths = [models] if isinstance(models, (str, os.PathLike)) else models
     _core.write_package(

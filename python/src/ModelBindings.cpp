@@ -115,7 +115,7 @@ nb::list valuesToPython(std::vector<RuntimeValue> values) {
   return list;
 }
 
-// Values are as Values.h says. Outputs that are not wanted are None.
+// Values are as Values.h says. Outputs that are not requested are None.
 nb::list runValues(Model &model, const nb::list &values, const std::vector<bool> &wanted,
                    const StopFlag *stop) {
   std::vector<RuntimeValue> inputs = valuesFromPython(values);

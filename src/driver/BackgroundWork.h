@@ -6,7 +6,7 @@
 namespace headrace::background {
 
 /// Queues a job for `owner`. It runs without the workers of the pool, which are left to those who
-/// wait, and should end early where it is unwanted: its owner goes, the process forks or ends. What
+/// wait, and should end early if it is unwanted: its owner goes, the process forks or ends. What
 /// it throws is lost.
 void add(const void *owner, std::function<void()> job);
 

@@ -100,7 +100,7 @@ std::shared_ptr<ImportedProgram> Imports::importNumbers(const Sizes &sizes, bool
       throw Error(error.kind(), error.what() + (", for " + text(sizes)));
   }
   if (all)
-    throw InternalError("a program for certain sizes does not serve them");
+    throw InternalError("a program for fixed sizes does not support them");
   return nullptr;
 }
 

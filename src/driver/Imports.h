@@ -1,6 +1,6 @@
 // A model as it was imported: for the sizes that its guards allow, and again for others once they
-// are asked for. `x[0:3]` is a slice of three where x has three elements or more, and all of x
-// where it has less: two programs, of which importing writes the first one.
+// are asked for. `x[0:3]` is a slice of three if x has three elements or more, and all of x
+// if it has less: two programs, of which importing writes the first one.
 #pragma once
 
 #include "driver/CompiledConstants.h"
@@ -42,7 +42,7 @@ public:
 
   /// The program for these sizes; null if it has to be imported.
   std::shared_ptr<ImportedProgram> find(const Sizes &sizes);
-  /// Imports it, under the lock of the program's context. Throws Error, which names a node, where
+  /// Imports it, under the lock of the program's context. Throws Error, which names a node, if
   /// the model cannot have these sizes.
   std::shared_ptr<ImportedProgram> importFor(const Sizes &sizes);
 

@@ -73,7 +73,7 @@ struct Model::Impl {
     return imports->first();
   }
 
-  /// The program that serves these sizes, imported again where the first one does not.
+  /// The program that serves these sizes, imported again if the first one does not.
   std::shared_ptr<ImportedProgram> programFor(const Sizes &sizes);
   /// How a program is compiled: one that was imported again as far as it can follow a recipe, which
   /// is the first one's.
@@ -92,7 +92,7 @@ struct Model::Impl {
                                           Shown (*shown)(const Impl &, LevelOneProgram));
 };
 
-/// Tensors as values, and values as tensors; `role` is for the message where one is something else.
+/// Tensors as values, and values as tensors; `role` is for the message if one is something else.
 std::vector<RuntimeValue> asValues(std::span<const Tensor> tensors);
 std::vector<Tensor> asTensors(mlir::ArrayRef<RuntimeValue> values, mlir::ArrayRef<TensorSpec> specs,
                               const char *role);

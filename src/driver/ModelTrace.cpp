@@ -44,7 +44,7 @@ struct KeptProgram {
   std::vector<KeptValue> values;
 };
 
-/// The buffer in the memory where outputs are: itself, or what a transfer makes of it, at the end
+/// The buffer in the memory if outputs are: itself, or what a transfer makes of it, at the end
 /// if there is none yet.
 int homeBuffer(Program &program, int buffer, const std::string &home) {
   BufferInfo copy = program.buffers[static_cast<size_t>(buffer)];
@@ -139,6 +139,9 @@ public:
     if (rounding)
       rounding->changeOperands(op, operands);
   }
+  Tensor ownResult(Operation &op, ArrayRef<Tensor> operands) override {
+    return rounding ? rounding->ownResult(op, operands) : Tensor();
+  }
   Tensor changedResult(Operation &op, Tensor result) override {
     if (rounding)
       result = rounding->changedResult(op, std::move(result));
@@ -173,7 +176,7 @@ private:
 };
 
 /// Whether a buffer of a type may have values of a declared one: integers stand for those that
-/// processors do not compute with.
+/// CPUs do not compute with.
 bool holds(DType stored, DType declared) {
   bool isComputed = declared >= DType::F16 && declared <= DType::F64;
   bool isInteger = stored < DType::F16;
@@ -255,7 +258,7 @@ struct Variant {
   Sizes sizes;
 };
 
-/// Those that a package may have of a model, by its processors and by the sizes that were fixed.
+/// Those that a package may have of a model, by its CPUs and by the sizes that were fixed.
 std::vector<Variant> packagedVariants(const Settings &settings, const Sizes &open,
                                       const Sizes &exact) {
   std::vector<Variant> all;
@@ -328,7 +331,7 @@ std::vector<Tensor> Model::roundedReference(std::span<const Tensor> inputs, uint
   (void)bindInputs(source->program.interface(), inputs, symbols);
   CompiledConstants constants(source->program.context.get());
   OwningOpRef<ModuleOp> finer = source->program.module->clone();
-  // Coarse operators round where the finer ones do that they consist of.
+  // Intrinsics round where the finer ones do that they consist of.
   PassManager manager(finer->getContext(), ModuleOp::getOperationName());
   ComputeInF32PassOptions single;
   single.products = false;

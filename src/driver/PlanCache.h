@@ -28,7 +28,7 @@ struct VersionKey {
 /// Safe from any thread.
 class PlanCache {
 public:
-  /// One without executable where there is none.
+  /// One without executable if there is none.
   CompiledVersion find(const VersionKey &key) {
     std::lock_guard lock(mutex);
     for (auto it = versions.begin(); it != versions.end(); ++it)

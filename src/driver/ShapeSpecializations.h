@@ -1,4 +1,4 @@
-// Versions of a program for exact sizes, beside the one that serves them all. It takes time to
+// Versions of a program for exact sizes, next to the one that serves them all. It takes time to
 // compile one, so that is done in the background, and once calls of just these sizes have taken as
 // long as compiling the open version did: whoever calls with ever new sizes pays nothing, and at
 // worst as much is spent on compiling as on running.
@@ -17,7 +17,7 @@ namespace headrace {
 /// Safe from any thread.
 class ShapeSpecializations {
 public:
-  /// Compiles for sizes. Throws Interrupted where others needed the compiler.
+  /// Compiles for sizes. Throws Interrupted if others needed the compiler.
   using Compile = std::function<std::shared_ptr<const Executable>(const Sizes &)>;
 
   /// Keeps at most `most` specializations.

@@ -12,14 +12,14 @@
 
 namespace headrace {
 
-/// Values of a program's symbols, where they are fixed.
+/// Values of a program's symbols, if they are fixed.
 using Sizes = std::vector<std::optional<int64_t>>;
 
-/// A program compiled for one processor level and for certain sizes.
+/// A program compiled for one CPU level and for certain sizes.
 struct PackagedVersion {
   size_t code = 0; // index of its code in the package
   Sizes sizes;     // of the interface's symbols
-  Program program; // its symbols are those that are open
+  Program program; // its symbols are those that are not fixed
   ProgramNotes notes;
 };
 

@@ -34,7 +34,7 @@ struct PackageParts {
 PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile> code,
                        const std::map<size_t, CodeFile> &hostCode = {});
 
-/// A manifest that was read: everything but the versions for other processors.
+/// A manifest that was read: everything but the versions for other CPUs.
 struct Manifest {
   PackageContents contents;
   std::vector<CodeFile> code;          // as long as contents.code, or empty

@@ -60,7 +60,7 @@ private:
 };
 
 /// Whether a version computes what the program's interface says: the same inputs and outputs, under
-/// the symbols that are open.
+/// the symbols that are not fixed.
 std::string versionFault(const Program &interface, const PackagedVersion &version) {
   std::vector<std::string> open;
   for (size_t i = 0; i < interface.symbols.size(); ++i)

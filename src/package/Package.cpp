@@ -181,7 +181,7 @@ std::shared_ptr<const Package> Package::open(const std::filesystem::path &path) 
     return assemble(std::move(manifest), Code::load(object, source), source);
   std::shared_ptr<const Code> host;
   if (auto beside = manifest.hostCode.find(manifest.chosen); beside != manifest.hostCode.end()) {
-    // Throws if the processor cannot run it.
+    // Throws if the CPU cannot run it.
     (void)chooseCode({manifest.contents.hostCode.at(manifest.chosen)}, source);
     host = Code::load(checked(beside->second), source);
   }

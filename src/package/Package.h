@@ -91,7 +91,7 @@ public:
   /// there is none.
   std::shared_ptr<const PackageScript> script(const std::string &name = "") const;
 
-  /// The processor level whose code was chosen, "x86-64-v3".
+  /// The CPU level whose code was chosen, "x86-64-v3".
   const std::string &level() const { return chosenLevel; }
 
 private:

@@ -9,7 +9,7 @@ namespace headrace::script {
 /// When blocks are compiled rather than computed on the host.
 enum class CompileWhen {
   Worthwhile, ///< once they have, or would have, taken longer than compiling does
-  Always,     ///< whatever can be: for tests, and where code is there already
+  Always,     ///< whatever can be: for tests, and if code is there already
   Never
 };
 

@@ -179,7 +179,7 @@ def test_damaged_packages_are_refused_in_one_line(package, tmp_path) -> None:
     content = bytearray(package.read_bytes())
     path = tmp_path / "bad.hrpkg"
     path.write_bytes(content[: len(content) // 2])
-    assert "bad.hrpkg: the package is truncated" in bad(1, "run", path, "--random", 0)
+    assert "bad.hrpkg: the file is truncated" in bad(1, "run", path, "--random", 0)
     with zipfile.ZipFile(package) as files:
         weights = files.getinfo("weights.bin").header_offset
     content[weights + 8192] ^= 1

@@ -46,7 +46,7 @@ class Output:
     changes: bool  # whether PyTorch changes it later in the graph
 
     def arrange(self, value: torch.Tensor) -> torch.Tensor:
-        """From the dimensions as they lie in memory to those of the tensor."""
+        """From the dimensions as they are in memory to those of the tensor."""
         if self.order is None:
             return value
         return value.permute(inverse(self.order))
@@ -188,7 +188,7 @@ def inputs_of(graph: fx.Graph) -> list[fx.Node]:
 
 
 def device_of(capture: Capture) -> torch.device:
-    """The one device of all tensors; numbers in main memory may go with any."""
+    """The one device of all tensors; numbers in host memory may go with any."""
     inputs = [node.meta["val"] for node in inputs_of(capture.graph) if node.users]
     results = [node.meta["val"] for node in capture.outputs]
     tensors = [x for x in inputs if isinstance(x, torch.Tensor) and not is_number(x)]

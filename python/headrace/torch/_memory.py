@@ -45,13 +45,13 @@ def as_strided_scatter(
 
 
 def in_memory(c: Context) -> tuple[torch.Tensor, Tensor]:
-    """The tensor that the first argument is a view of, and its elements as they lie in memory."""
+    """The tensor that the first argument is a view of, and its elements as they are in memory."""
     node = c.node.args[0]
     while is_view_of_first(node):
         node = node.args[0]
     base = node.meta["val"]
     if not is_dense(base):
-        raise Unsupported(f"{c.node.target} of a tensor with gaps")
+        raise Unsupported(f"{c.node.target} of a tensor that is not contiguous")
     order = memory_order(base)
     stored = c.values[node] if order is None else c.builder.transpose(c.values[node], order)
     total: Any = 1

@@ -37,8 +37,8 @@ private:
   std::set<std::string> known;
 };
 
-/// Names of files in the package: those beside the script by their place relative to it, those of
-/// the script path by the number of their folder. A file may be both.
+/// Names of files in the package: those next to the script by their place relative to it, those of
+/// the script path by the number of their directory. A file may be both.
 class FileNames {
 public:
   FileNames(const fs::path &script, const std::vector<fs::path> &scriptPath) {

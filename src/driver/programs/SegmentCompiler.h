@@ -1,4 +1,4 @@
-// Segments compiled when they are wanted.
+// Segments compiled when they are requested.
 #pragma once
 
 #include "driver/Settings.h"

@@ -41,7 +41,7 @@ public:
   /// The values of a run so far.
   struct Frame;
 
-  /// The graph's outputs. `outer` holds the values of the graph around. Where `wanted` says no, an
+  /// The graph's outputs. `outer` holds the values of the graph around. If `wanted` says no, an
   /// output is nothing if only nodes of the host are needed for it alone; those do not run.
   std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, const Frame *outer,
                                 Call &call, const std::vector<bool> &wanted = {});
@@ -100,7 +100,7 @@ struct GraphPlan::Frame {
   std::vector<std::optional<RuntimeValue>> values;
   std::vector<int> usesLeft;
   Done done;
-  // Where not all outputs are wanted: nodes for the others alone, and values not computed for that.
+  // If not all outputs are requested: nodes for the others alone, and values not computed for that.
   Done unneeded = {};
   std::vector<bool> skipped = {};
 

@@ -128,7 +128,7 @@ static int64_t commonStep(int64_t a, int64_t b) {
   return bits == 0 ? 1 : int64_t(1) << std::countr_zero(bits);
 }
 
-/// Sizes that are open are equal where they were so at both times.
+/// Dynamic dimensions are equal if they were equal at both times.
 void StageBuilder::addInput(int value, const Tensor &tensor) {
   const Shape *before = nullptr, *stepsBefore = nullptr;
   if (opening != Opening::None) {

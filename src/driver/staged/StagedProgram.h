@@ -13,7 +13,7 @@ public:
   /// Whether nodes are much cheaper on the host than in a program for that target.
   static bool isCheaperFor(const onnx::Model &file, const std::string &target);
 
-  /// `reason` is what kept it from being one program, where it was tried. Throws Error if an
+  /// `reason` is what kept it from being one program, if it was tried. Throws Error if an
   /// operator is not supported.
   StagedProgram(std::string name, onnx::Model file, const Settings &settings,
                 std::string reason = "");
@@ -33,7 +33,7 @@ public:
   /// Results and steps of one run, without predictions.
   std::vector<RuntimeValue> runProfiled(std::span<const RuntimeValue> inputs,
                                         std::vector<StageStep> &steps);
-  /// The steps of such a run, each with its median over so many.
+  /// The steps of such a run, each with its median over this many.
   std::vector<StageStep> profile(std::span<const RuntimeValue> inputs, int calls);
   /// The values of the symbols. Throws Error as run does.
   std::vector<int64_t> bind(std::span<const RuntimeValue> inputs) const;

@@ -171,7 +171,7 @@ Node GraphBuilder::elementwise(const std::string &function, const std::vector<No
     op.fail(ErrorKind::TypeMismatch, "select: expected a condition of bool, got {0}",
             typeText(impl->elementType(operands[0])));
   if (formula->floatsOnly && !isa<FloatType>(type))
-    op.fail(ErrorKind::TypeMismatch, "{0}: expected floating-point numbers, got {1}", function,
+    op.fail(ErrorKind::TypeMismatch, "{0}: expected floating-point values, got {1}", function,
             typeText(type));
   SmallVector<Value> values = impl->get(operands);
   if (formula->divides)

@@ -43,7 +43,7 @@ struct Explanation {
   MovementReport before;
   MovementReport after;
   std::vector<KernelReport> kernels;
-  /// Memory for temporaries and outputs with buffers shared, where all sizes are known (else -1).
+  /// Memory for temporaries and outputs with buffers shared, if all sizes are known (else -1).
   int64_t peakBytes = -1;
   int64_t constantBytes = 0;
   /// The program's recipe: every choice of the compiler, as text that it follows when it is given

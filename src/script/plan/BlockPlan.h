@@ -19,7 +19,7 @@ struct BlockPlan {
   std::vector<std::pair<std::string, int>> results;
   std::vector<PlanStep> steps;
 
-  /// Compiled where `steps` mention them; see Partition.h.
+  /// Compiled if `steps` mention them; see Partition.h.
   struct Compiled {
     Segment segment;
     std::shared_ptr<SegmentCode> code;            ///< null: computed on the host

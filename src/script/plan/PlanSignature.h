@@ -11,7 +11,7 @@ using Environment = std::unordered_map<std::string, Value>;
 
 /// The key of a plan: kinds, formats and sizes of the variables it reads.
 ///
-/// Policy for sizes, where it is adaptive: 0 and 1 are always themselves (empty loops, vectors). A
+/// Policy for sizes, if it is adaptive: 0 and 1 are always themselves (empty loops, vectors). A
 /// small size is compiled in as the constant it is, which decides tiles and unrolling; when the
 /// same place shows another size later, it becomes a symbol. A large one is a symbol from the
 /// start: its loop is long anyway. Equal sizes share a symbol, so that a plan holds for all sizes

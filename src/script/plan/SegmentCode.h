@@ -1,4 +1,4 @@
-// The code of segments: compiled when it is wanted, or long before. The executor does not care.
+// The code of segments: compiled when it is requested, or long before. The executor does not care.
 #pragma once
 
 #include "runtime/program/Executable.h"
@@ -13,7 +13,7 @@ class SegmentCode {
 public:
   virtual ~SegmentCode() = default;
   virtual const std::vector<TensorSpec> &inputs() const = 0;
-  /// The executable for inputs of these sizes; compiled now where it is not yet.
+  /// The executable for inputs of these sizes; compiled now if it is not yet.
   virtual std::shared_ptr<const Executable> executable(std::span<const Tensor> inputs) = 0;
   virtual Explanation explain() = 0;
 };

@@ -47,7 +47,7 @@ std::vector<std::pair<std::string, int64_t>> parseFixedSizes(std::span<const std
   return sizes;
 }
 
-// Where everything goes: beside the package, by its name.
+// Where everything goes: next to the package, by its name.
 class OutputPaths {
 public:
   explicit OutputPaths(const CompileOptions &options)
@@ -113,7 +113,7 @@ fs::path writeOne(const CompiledPackage &package, const std::string &kind,
   return path;
 }
 
-// Of a file, or of all in a folder.
+// Of a file, or of all in a directory.
 uintmax_t bytesOf(const fs::path &path) {
   if (!fs::is_directory(path))
     return fs::file_size(path);
@@ -170,7 +170,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("FILE");
   command
       ->add_option("--target", options->settings.target,
-                   "The kind of machine: cpu, cuda or a kind of it such as cuda:sm_80, vta or\n"
+                   "The machine: cpu, cuda or a specific one such as cuda:sm_80, vta or\n"
                    "vta:CONFIG.json, coarse:FILE (see rewrite)")
       ->type_name("NAME")
       ->capture_default_str();
@@ -226,7 +226,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->group(scriptGroup);
   command
       ->add_option("--result", options->settings.sample.outputs,
-                   "A variable that is an output [all matrices and numbers the script leaves]")
+                   "A variable that is an output [all matrices and scalars that the script leaves]")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->group(scriptGroup);

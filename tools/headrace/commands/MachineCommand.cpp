@@ -1,4 +1,4 @@
-// headrace machine: the speeds that costs are estimated with; measures them where asked to.
+// headrace machine: the speeds that costs are estimated with; measures them if asked to.
 #include "analysis/cost/RatesFile.h"
 #include "driver/machine/Calibrate.h"
 

@@ -24,9 +24,9 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->type_name("NAME");
   command
       .add_option("--target", options.settings.target,
-                  "The machine to compile for: cpu, cuda, or a kind of either such as\n"
+                  "The machine to compile for: cpu, cuda, or a specific one such as\n"
                   "cpu:x86-64-v3 or cuda:sm_90a; vta or vta:CONFIG.json is the VTA accelerator,\n"
-                  "coarse:FILE another one (see rewrite)")
+                  "coarse:FILE one that a file describes (see rewrite)")
       ->type_name("NAME")
       ->capture_default_str();
   command
@@ -79,7 +79,7 @@ void addInputOptions(CLI::App &command, InputOptions &options) {
       ->type_name("[NAME=]VALUE")
       ->allow_extra_args(false);
   command
-      .add_option("--random", options.seed, "Fill the other inputs with random numbers from a seed")
+      .add_option("--random", options.seed, "Fill the other inputs with random values from a seed")
       ->type_name("SEED")
       ->check(inRange<uint64_t>(0));
   addSizeOption(command, options.sizes);
