@@ -95,6 +95,7 @@ ScriptSession::Variables ScriptSession::run(const Variables &inputs,
   Impl::Version &version = impl->version(inputs, arguments);
   HostContext context;
   context.print = impl->options.print;
+  context.nextSeed = impl->options.firstSeed;
   context.isTrial = impl->options.isTrial;
   context.takeWritten = impl->options.takeWritten;
   context.folder = impl->options.folder / version.program.folder;
