@@ -181,9 +181,11 @@ public:
   /// The IR after a phase, for programs whose dynamic dimensions have these values (nullopt:
   /// dynamic). Throws Error if there is no such phase.
   std::string ir(const std::string &phase, const std::vector<std::optional<int64_t>> &sizes = {});
-  /// The program after a phase as data. Throws Error if there is no such phase.
+  /// The program after a phase as data; the node `codeOf`, or with "*" every node, comes with its
+  /// IR. Throws Error if there is no such phase.
   ProgramGraph graph(const std::string &phase,
-                     const std::vector<std::optional<int64_t>> &sizes = {});
+                     const std::vector<std::optional<int64_t>> &sizes = {},
+                     const std::string &codeOf = "");
   /// The program as operators with the volumes that they move, for exploration. Throws Error if
   /// a dynamic dimension has no value, or a value is empty.
   explore::OperatorGraph operators(explore::Granularity granularity,

@@ -65,18 +65,19 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
       });
 }
 
-ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
+ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes, const std::string &codeOf) {
   SingleModel &single = impl->single("its phases");
   single.requirePhase(phase, /*hasGradient=*/false);
   Sizes values = impl->checked(sizes);
   auto source = single.programFor(values);
   std::lock_guard lock(*single.compileLock);
   CompilerSection section;
-  ProgramGraph graph = withCompiler(source->program, single.settingsFor(*source),
-                                    source->own(values), [&](Compiler &compiler, ModuleOp program) {
-                                      compiler.runPhases(program, phase);
-                                      return graphOf(program, targetsOf(impl->settings), phase);
-                                    });
+  ProgramGraph graph =
+      withCompiler(source->program, single.settingsFor(*source), source->own(values),
+                   [&](Compiler &compiler, ModuleOp program) {
+                     compiler.runPhases(program, phase);
+                     return graphOf(program, targetsOf(impl->settings), phase, codeOf);
+                   });
   graph.model = impl->name;
   return graph;
 }

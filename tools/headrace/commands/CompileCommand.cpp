@@ -201,7 +201,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   command
       ->add_option("--target-cpu", options->settings.processors,
-                   "Processors to compile for; the best is chosen when the package is loaded:\n"
+                   "CPUs to compile for; the best is chosen when the package is loaded:\n"
                    "x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), native")
       ->type_name("NAME,...")
       ->delimiter(',')

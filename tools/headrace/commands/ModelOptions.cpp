@@ -81,8 +81,8 @@ void addInputOptions(CLI::App &command, InputOptions &options) {
       .add_option("--input", options.texts,
                   "A value for an input (repeatable; without NAME= in the model's order):\n"
                   "  image=@x.npy               from a file\n"
-                  "  image=1x3x224x224xf32=0.5  one number everywhere\n"
-                  "  bias=4xf32=1,2,3,4         number by number\n"
+                  "  image=1x3x224x224xf32=0.5  one value everywhere\n"
+                  "  bias=4xf32=1,2,3,4         value by value\n"
                   "  words=2xstring=one,two     strings; a sequence takes one option per element")
       ->type_name("[NAME=]VALUE")
       ->allow_extra_args(false);
