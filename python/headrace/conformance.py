@@ -222,9 +222,15 @@ def write_page(path: Path, rows: list[tuple]) -> None:
 
 def main(given: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("headrace conformance", description=__doc__.partition("\n")[0])
-    parser.add_argument("suite", nargs="?", default="onnx", choices=["onnx"], help="of cases")
-    parser.add_argument("--group", default="node", choices=GROUPS, help="of cases (default: node)")
-    parser.add_argument("--filter", default="", metavar="TEXT", help="cases whose names hold this")
+    parser.add_argument(
+        "suite", nargs="?", default="onnx", choices=["onnx"], help="the package with the cases"
+    )
+    parser.add_argument(
+        "--group", default="node", choices=GROUPS, help="the group of cases (default: node)"
+    )
+    parser.add_argument(
+        "--filter", default="", metavar="TEXT", help="run the cases whose names contain this"
+    )
     parser.add_argument(
         "--json",
         nargs="?",
@@ -232,7 +238,7 @@ def main(given: list[str] | None = None) -> int:
         metavar="FILE",
         help="print the result of every case with its reason, or write them to FILE",
     )
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into a page")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table into a page")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args(given)
     try:

@@ -42,6 +42,7 @@ NOT_RUN = {
         "headrace bench": "needs an NVIDIA GPU",
     },
     "docs/distributed.md": {"headrace map digits.hrpkg": "needs a cluster of several machines"},
+    "docs/exploration.md": {"python examples/pusch/run.py": "minutes; test/examples has it --small"},
     "docs/verify.md": {"headrace verify difference.onnx": "only a wrong program leaves that file"},
 }
 # Texts that the programs and commands of a page print, beyond ending without an error.

@@ -93,8 +93,8 @@ void addQuantizeCommand(CLI::App &app, Action &action) {
   command->add_option("MODEL", options->model.path, "An ONNX file")->type_name("");
   command
       ->add_option("--calibrate", options->calibration,
-                   "Calibration samples of an input, stacked along the first dimension (repeatable;\n"
-                   "without NAME= in the model's order): images.npy, image=@images.npy")
+                   "Calibration samples of an input, stacked along the first dimension\n"
+                   "(repeatable; without NAME= in the model's order): images.npy, image=@images.npy")
       ->type_name("[NAME=][@]FILE.npy")
       ->allow_extra_args(false);
   command
@@ -108,8 +108,8 @@ void addQuantizeCommand(CLI::App &app, Action &action) {
       ->transform(oneOf(quantize::weightChoices()));
   command
       ->add_option("--scales", options->choices.scales,
-                   "Scales: any number (float), or powers of two (po2), with which a change of\n"
-                   "scale is a shift [float]")
+                   "Scales: any value (float), or powers of two (po2), so that requantization\n"
+                   "is a shift [float]")
       ->type_name("KIND")
       ->transform(oneOf(quantize::scaleChoices()));
   command
