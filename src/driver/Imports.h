@@ -3,12 +3,10 @@
 // if it has less: two programs, of which importing writes the first one.
 #pragma once
 
+#include "adaptive/VersionStore.h"
 #include "driver/CompiledConstants.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "package/Contents.h"
-#include "runtime/system/ForkSafety.h"
-
-#include <list>
 
 namespace headrace {
 
@@ -50,15 +48,12 @@ private:
   std::shared_ptr<ImportedProgram> importRanges(const Sizes &sizes);
   std::shared_ptr<ImportedProgram> importNumbers(const Sizes &sizes, bool all);
   std::shared_ptr<ImportedProgram> importOne(const std::vector<SizeRange> &ranges);
-  void keep(const std::shared_ptr<ImportedProgram> &made);
   std::string text(const Sizes &sizes) const;
 
   const std::shared_ptr<ImportedProgram> imported; // the first one
   const Program interface;                         // its
-  const size_t most;
   size_t count = 0;
-  std::list<std::shared_ptr<ImportedProgram>> others; // most recently used first
-  ForkSafeMutex mutex;
+  adaptive::VersionStore<size_t, ImportedProgram> others; // by number
 };
 
 } // namespace headrace

@@ -111,6 +111,8 @@ public:
   /// A model that runs in stages (see StagedProgram.h).
   explicit Model(std::shared_ptr<staged::StagedProgram> program);
   ~Model();
+  /// A kind of model: one program, several, or those of a package (ModelImpl.h).
+  struct Impl;
 
   const std::string &name() const;
   const std::vector<TensorSpec> &inputs() const;
@@ -149,6 +151,9 @@ public:
   void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   /// Compiles for these inputs' sizes (done by run, too); the executable that serves them.
   std::shared_ptr<const Executable> compile(std::span<const Tensor> inputs);
+  /// Records a call that a caller made with the executable of `compile`; `run` does so itself. Once
+  /// calls have taken long enough, these sizes get a version of their own.
+  void addCall(std::span<const Tensor> inputs, double microseconds);
 
   /// Like `run`, for values of any type; only staged models take or return anything but numeric
   /// tensors. If `wanted` says no, an output may be nothing: what only it needs is not computed.
@@ -176,9 +181,11 @@ public:
   /// The IR after a phase, for programs whose dynamic dimensions have these values (nullopt:
   /// dynamic). Throws Error if there is no such phase.
   std::string ir(const std::string &phase, const std::vector<std::optional<int64_t>> &sizes = {});
-  /// The program after a phase as data. Throws Error if there is no such phase.
+  /// The program after a phase as data; the node `codeOf`, or with "*" every node, comes with its
+  /// IR. Throws Error if there is no such phase.
   ProgramGraph graph(const std::string &phase,
-                     const std::vector<std::optional<int64_t>> &sizes = {});
+                     const std::vector<std::optional<int64_t>> &sizes = {},
+                     const std::string &codeOf = "");
   /// The program as operators with the volumes that they move, for exploration. Throws Error if
   /// a dynamic dimension has no value, or a value is empty.
   explore::OperatorGraph operators(explore::Granularity granularity,
@@ -205,6 +212,9 @@ public:
   /// which the backward one takes; see ForwardBackward.
   ForwardBackward forwardAndBackward(const GradientOptions &options = {}) const;
 
+  /// A copy of the program at level 1. Throws Error for a split model or a package.
+  LevelOneProgram copyOfProgram() const;
+
   /// The engine that it is compiled for, which runs what it can of it.
   std::string engine() const;
   /// This program compiled for another target ("cuda").
@@ -218,7 +228,6 @@ public:
   void finishCompiling() const;
 
 private:
-  struct Impl;
   static std::shared_ptr<Model> of(ModelFile file, const Settings &settings);
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;

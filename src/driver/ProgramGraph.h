@@ -27,6 +27,8 @@ struct GraphNode {
   std::string recipe = {};
   /// Steps of a recipe that would compute it otherwise.
   std::vector<std::string> alternatives = {};
+  /// The IR of the node alone, if it was asked for.
+  std::string code = {};
 };
 
 /// A value between two nodes.

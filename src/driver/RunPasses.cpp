@@ -67,11 +67,11 @@ func::FuncOp entryFunction(ModuleOp program) {
   return function;
 }
 
-std::string printed(ModuleOp program) {
+std::string printed(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
   auto flags = OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(0);
-  ConstantPool::of(program.getContext()).withoutData([&] { program.print(os, flags); });
+  ConstantPool::of(op->getContext()).withoutData([&] { op->print(os, flags); });
   return text;
 }
 

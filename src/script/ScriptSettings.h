@@ -1,6 +1,8 @@
 #pragma once
 
-#include "script/plan/SegmentCode.h"
+#include "adaptive/Signature.h"
+
+#include "script/plan/SegmentSource.h"
 #include <functional>
 #include <string>
 
@@ -13,17 +15,11 @@ enum class CompileWhen {
   Never
 };
 
-/// Sizes in plans.
-enum class SizePolicy {
-  Adaptive, ///< small ones are constants until they change (PlanSignature.h)
-  Open      ///< all are symbols but 0 and 1, so that one plan serves the most
-};
-
 struct ScriptSettings {
   /// None: all is computed on the host.
   std::shared_ptr<SegmentSource> code;
   CompileWhen compile = CompileWhen::Worthwhile;
-  SizePolicy sizes = SizePolicy::Adaptive;
+  adaptive::SizePolicy sizes = adaptive::SizePolicy::adaptive();
   /// Plans of blocks that are kept.
   size_t planCacheSize = 256;
   /// Called for every plan that is made, before it runs for the first time: -explain.

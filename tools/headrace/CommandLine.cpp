@@ -121,6 +121,7 @@ void addCommands(CLI::App &app, Action &action) {
   addVtaCommand(app, action);
   addQuantizeCommand(app, action);
   addRewriteCommand(app, action);
+  addStudioCommand(app, action);
   addPythonCommands(app, action);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver/Settings.h"
+#include "driver/Model.h"
 #include "driver/programs/ScriptTrial.h"
 #include "package/Contents.h"
 
@@ -28,6 +29,8 @@ struct PackageSettings {
   std::vector<std::pair<std::string, int64_t>> sizes;
   /// Arguments and inputs that scripts among the models are tried with.
   script::ScriptSample sample;
+  /// Returns the samples that a split model is tried with; none, or no function: random numbers.
+  std::function<std::vector<std::vector<RuntimeValue>>(const Model &)> samplesOf;
   /// Whether `writeIr` will be called.
   bool keepsIr = false;
   /// Called with a line on what is being compiled.

@@ -31,6 +31,9 @@ struct LevelOneProgram {
   /// for any sizes.
   std::function<LevelOneProgram(const SizeRanges &)> importFor = {};
 
+  /// Which part of the program called `name` it is, for the log; empty if it is all of it.
+  std::string part = {};
+
   /// Name, symbols of any size allowed, inputs and outputs.
   Program interface() const;
 };

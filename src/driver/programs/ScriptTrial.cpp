@@ -18,7 +18,7 @@ public:
   explicit SegmentRecorder(std::shared_ptr<mlir::MLIRContext> context)
       : context(std::move(context)) {}
 
-  std::shared_ptr<SegmentCode> find(const Dag &dag, const Segment &segment) override {
+  std::shared_ptr<adaptive::RegionCode> find(const Dag &dag, const Segment &segment) override {
     std::string key = segmentKey(dag, segment);
     if (known.insert(key).second) {
       std::string name = segmentName(dag, segment);
@@ -92,7 +92,7 @@ TriedScript tryScript(const fs::path &path, const ScriptSample &sample,
   ScriptOptions options;
   options.settings.code = recorder;
   options.settings.compile = CompileWhen::Always;
-  options.settings.sizes = SizePolicy::Open;
+  options.settings.sizes = adaptive::SizePolicy::open();
   options.scriptPath = sample.scriptPath;
   options.print = [](const std::string &) {};
   options.isTrial = true;

@@ -3,7 +3,7 @@
 
 #include "driver/Settings.h"
 
-#include "script/plan/SegmentCode.h"
+#include "script/plan/SegmentSource.h"
 
 namespace headrace::script {
 

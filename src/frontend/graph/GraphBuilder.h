@@ -52,8 +52,12 @@ public:
   // Sizes
   /// `expected`: what it will be, about; 0 if that is not known.
   OpenSize symbol(const std::string &name, int64_t expected = 0);
+  /// Restricts the program to values of at least, or at most, the limit.
+  void bound(OpenSize size, int64_t limit, bool isLow);
   /// "add", "sub", "mul", "floordiv", "ceildiv", "mod" of two sizes.
   Size arithmetic(const std::string &function, const Size &a, const Size &b);
+  /// Whether the expression is negative for all sizes that the program serves.
+  bool isNegative(const Size &size);
 
   // The program's face
   Node input(const std::string &name, DType type, const Sizes &sizes);

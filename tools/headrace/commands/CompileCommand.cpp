@@ -8,6 +8,7 @@
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
 #include "commands/RunScript.h"
+#include "tensors/Inputs.h"
 #include "report/Text.h"
 #include "terminal/Console.h"
 #include "terminal/Interrupt.h"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <map>
 
 namespace headrace::cli {
 
@@ -123,6 +125,24 @@ uintmax_t bytesOf(const fs::path &path) {
   return bytes;
 }
 
+// The first value of each input makes the first sample, the second one the second: what is missing
+// is random.
+std::vector<std::vector<RuntimeValue>> samplesOf(const Model &model,
+                                                 std::span<const std::string> texts) {
+  std::vector<InputOptions> samples;
+  std::map<std::string, size_t> counts;
+  for (const std::string &text : texts) {
+    size_t number = counts[text.substr(0, text.find('='))]++;
+    if (number == samples.size())
+      samples.push_back({{}, number, {}});
+    samples[number].texts.push_back(text);
+  }
+  std::vector<std::vector<RuntimeValue>> values;
+  for (const InputOptions &sample : samples)
+    values.push_back(gatherValues(model, sample));
+  return values;
+}
+
 int compileModels(CompileOptions options, const CLI::App &command) {
   if (options.models.empty())
     throw UsageError("expected a model: the path of an ONNX file or a script");
@@ -136,7 +156,12 @@ int compileModels(CompileOptions options, const CLI::App &command) {
     options.settings.recipe = readText(options.recipe);
   options.settings.sample.arguments = options.arguments.values();
   options.settings.sample.scriptPath = options.arguments.folders();
-  options.settings.sample.inputs = parseVariables(options.inputs);
+  if (std::ranges::any_of(options.models, isScript))
+    options.settings.sample.inputs = parseVariables(options.inputs);
+  else if (!options.inputs.empty())
+    options.settings.samplesOf = [inputs = options.inputs](const Model &model) {
+      return samplesOf(model, inputs);
+    };
   options.settings.progress = [](const std::string &what) { showStatus("compiling " + what); };
   std::vector<fs::path> models(options.models.begin(), options.models.end());
   CompiledPackage package = CompiledPackage::compile(models, options.settings);
@@ -219,11 +244,12 @@ void addCompileCommand(CLI::App &app, Action &action) {
   command
       ->add_option(
           "--input", options->inputs,
-          "A variable that the script starts from, an input of the package's program, and\n"
-          "a sample of it: a matrix from a file, or a number (repeatable)")
-      ->type_name("NAME=@FILE|NUMBER")
-      ->allow_extra_args(false)
-      ->group(scriptGroup);
+          "A sample (repeatable). Of a script: a variable that it starts from, an input of the\n"
+          "package's program; a matrix from a file, or a number. Of a model that is split into\n"
+          "several programs: an input, as run has it; several samples of different sizes make\n"
+          "those sizes dynamic [random numbers of three sizes]")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   command
       ->add_option("--result", options->settings.sample.outputs,
                    "A variable that is an output [all matrices and scalars that the script leaves]")

@@ -1,5 +1,6 @@
 #include "commands/ModelOptions.h"
 
+#include "adaptive/CompileLog.h"
 #include "runtime/system/Error.h"
 
 #include "commands/Checks.h"
@@ -53,6 +54,13 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
                   "A file of choices that the compiler follows, all or some (explain --recipe-out\n"
                   "writes them)")
       ->type_name("FILE");
+  command
+      .add_option_function<std::string>(
+          "--log", [](const std::string &) { adaptive::logCompilations(); },
+          "Write a line to standard error for each version that is compiled, kept, replaced\n"
+          "or dropped: its sizes, cause and time")
+      ->type_name("compile")
+      ->check(oneOf({"compile"}));
 }
 
 void addThreadsOption(CLI::App &command, ModelOptions &options) {

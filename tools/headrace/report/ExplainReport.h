@@ -1,5 +1,6 @@
 #pragma once
 
+#include "driver/Model.h"
 #include "runtime/program/Explanation.h"
 
 #include "tensors/Sizes.h"
@@ -16,6 +17,7 @@ struct GradientExplanation {
   std::string recipe; // of both
 };
 
+void printJson(const std::vector<PhaseInfo> &phases);
 void printTables(const Explanation &explanation, const Sizes &sizes);
 void printJson(const Explanation &explanation, const Sizes &sizes);
 /// Whether a kernel, operator or choice of it has that name.

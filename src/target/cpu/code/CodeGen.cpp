@@ -11,6 +11,7 @@
 #include "runtime/system/ThreadPool.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/lower/CheckedAccesses.h"
+#include "target/cpu/lower/CopyLoops.h"
 #include "target/cpu/lower/OddVectors.h"
 #include "target/cpu/lower/SplitVectors.h"
 #include "transform/recipe/Intrinsic.h"
@@ -95,6 +96,8 @@ std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const M
     function.addFnAttr("target-cpu", machine.getTargetCPU());
     function.addFnAttr("target-features", machine.getTargetFeatureString());
   }
+  for (llvm::Function &function : *code)
+    keepCopyLoops(function);
   if (llvm::Error error = makeOptimizingTransformer(3, 0, &machine)(code.get()))
     fail("optimization failed", std::move(error));
   for (llvm::Function &function : *code) {
@@ -114,7 +117,7 @@ std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const M
 /// The cache key of an object: the code it was made from, and for which CPU.
 std::string keyOf(const std::string &code, const Processor &processor) {
   // To be raised when the same text becomes other code.
-  constexpr std::string_view generator = "4";
+  constexpr std::string_view generator = "5";
   return FileCache::key({LLVM_VERSION_STRING, generator, processor.name, processor.features, code});
 }
 
