@@ -1,4 +1,4 @@
-// What a version of a program holds for: numbers that are compiled in, and sizes that stay open.
+// The conditions of a version of a program: values that are compiled in, and sizes that stay open.
 // One policy decides which is which, for models, for parts of split models and for scripts.
 #pragma once
 

@@ -17,7 +17,7 @@ public:
   /// files.
   Archive(Bytes archive, std::string source);
 
-  /// By its path without the archive's own directory: "models/model.json". Throws Error if there is
+  /// The entry by its path without the archive's own directory: "models/model.json". Throws Error if there is
   /// none.
   Bytes file(const std::string &path) const;
   bool has(const std::string &path) const { return files.contains(path); }
