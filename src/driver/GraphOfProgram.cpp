@@ -50,14 +50,15 @@ private:
     std::vector<int64_t> symbols;
     for (auto [i, symbol] : llvm::enumerate(steps.symbols))
       symbols.push_back(std::max(symbol.min, sizes.of(static_cast<unsigned>(i))));
-    std::vector<double> predicted = predictSteps(steps, program, targets, symbols, /*threads=*/1);
+    std::vector<StepPrediction> predicted =
+        predictSteps(steps, program, targets, symbols, /*threads=*/1);
     auto step = steps.steps.begin();
     for (Operation &op : entry.getBody().front()) {
       if (!isa<hr::LaunchOp, hr::LibraryOp, hr::CheckOp>(op))
         continue;
       while (step->kind == Step::Kind::Transfer)
         ++step;
-      microseconds[&op] = predicted[step++ - steps.steps.begin()];
+      microseconds[&op] = predicted[step++ - steps.steps.begin()].estimate.microseconds;
     }
   }
 
@@ -132,7 +133,8 @@ private:
         nodeOf(call, name.empty() ? plainName(call.getName()) : name, call.getRoutine().str());
     if (auto recipe = call->getAttrOfType<StringAttr>(kRecipeAttr))
       node.recipe = recipe.str();
-    node.alternatives = targets.wanted.alternativesOfCall(call);
+    for (std::string &line : targets.wanted.alternativesOfCall(call))
+      node.alternatives.push_back({std::move(line)});
     return node;
   }
 
@@ -142,7 +144,8 @@ private:
     if (!module)
       return node;
     node.recipe = textAttribute(module, kRecipeAttr);
-    node.alternatives = targets.of(module).alternativesOf(module);
+    for (std::string &line : targets.of(module).alternativesOf(module))
+      node.alternatives.push_back({std::move(line)});
     return node;
   }
 
@@ -166,7 +169,9 @@ private:
     node.microseconds = target.costModel().microseconds(workOf(structured, sizes));
     for (const Expansion *expansion : target.expansions())
       if (expansion->applies(op, target.machine()))
-        node.alternatives.push_back(ProgramStep{"expand", node.id, expansion->name().str()}.text());
+        node.alternatives.push_back(
+            {ProgramStep{"expand", node.id, expansion->name().str()}.text(),
+             estimatedMicroseconds(*expansion, op, target.machine())});
     return node;
   }
 

@@ -55,14 +55,16 @@ struct ChooseExpansionsPass : impl::ChooseExpansionsPassBase<ChooseExpansionsPas
 private:
   static void explainOthers(Operation *op, ArrayRef<const Expansion *> candidates,
                             const Expansion &chosen, const Machine &machine, Choices &choices) {
-    auto time = [&](const Expansion &expansion) {
-      return llvm::formatv("{0:f1} us", estimatedMicroseconds(expansion, op, machine)).str();
-    };
+    double taken = estimatedMicroseconds(chosen, op, machine);
     for (const Expansion *candidate : candidates)
-      if (candidate != &chosen)
+      if (candidate != &chosen) {
+        double other = estimatedMicroseconds(*candidate, op, machine);
         choices.noteMissed("expand", op, candidate->name(),
-                           "an estimated " + time(*candidate) + ", " + time(chosen) + " as " +
-                               chosen.name());
+                           llvm::formatv("an estimated {0:f1} us, {1:f1} us as {2}", other, taken,
+                                         chosen.name())
+                               .str(),
+                           /*bytes=*/{}, taken - other);
+      }
   }
 
   /// The expansion that the program's recipe requests, else the chooser's.

@@ -78,6 +78,9 @@ public:
   /// operands apart. `operations` are those of all its operators.
   virtual Work workOf(mlir::ModuleOp kernel, llvm::ArrayRef<int64_t> symbols,
                       double operations) const = 0;
+  /// The work of a call of a library's routine, as the expansion that makes such calls has it; its
+  /// first accesses to operands apart.
+  Work workOfCall(const LibraryCall &call) const;
   /// Microseconds of a scheduled kernel where more than a model knows them: a simulator counted.
   virtual std::optional<double> countedMicroseconds(mlir::ModuleOp kernel) const {
     (void)kernel;

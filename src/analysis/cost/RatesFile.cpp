@@ -137,6 +137,16 @@ std::string ratesToText(const Rates &rates) {
   return json.dump(2);
 }
 
+std::string hashOf(const Rates &rates) {
+  Rates nameless = rates;
+  nameless.machine.clear();
+  return FileCache::key({"rates", ratesToText(nameless)}).substr(0, 16);
+}
+
+std::string describedRates(const Rates &rates) {
+  return rates.machine + ": " + (rates.measured ? "measured, " : "derived, ") + hashOf(rates);
+}
+
 Rates ratesFromText(std::string_view text, const std::string &what) {
   try {
     return ratesFromJson(parseJson(text, what));

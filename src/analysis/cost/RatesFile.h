@@ -12,6 +12,11 @@ namespace headrace {
 std::string ratesToText(const Rates &rates);
 Rates ratesFromText(std::string_view text, const std::string &what);
 
+/// A hash of all parameters but the machine's name: equal rates lead to equal choices.
+std::string hashOf(const Rates &rates);
+/// The rates in a line: "AMD EPYC, 26-2-1: derived, 1f0c...".
+std::string describedRates(const Rates &rates);
+
 /// The parameters stored for a machine of this name and number of threads; nothing if there are
 /// none, or, with a `warning`, if the file is damaged or another machine's.
 std::optional<Rates> storedRates(const std::string &machine, int threads,

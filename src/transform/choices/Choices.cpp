@@ -199,7 +199,7 @@ void Choices::note(StringRef verb, Operation *op, StringRef object) {
 }
 
 void Choices::noteMissed(StringRef verb, Operation *op, StringRef object, const Twine &reason,
-                         AffineExpr bytes) {
+                         AffineExpr bytes, std::optional<double> microseconds) {
   if (!explains)
     return;
   Builder b(program.getContext());
@@ -207,6 +207,8 @@ void Choices::noteMissed(StringRef verb, Operation *op, StringRef object, const 
   SmallVector<Attribute> entry{b.getStringAttr(step), b.getStringAttr(reason)};
   if (bytes)
     entry.push_back(AffineMapAttr::get(symbolMap({bytes}, program.getContext())));
+  if (microseconds)
+    entry.push_back(b.getF64FloatAttr(*microseconds));
   reasons.push_back(b.getArrayAttr(entry));
 }
 
@@ -325,9 +327,12 @@ std::vector<MissedOptimization> reasonsOf(func::FuncOp program) {
       if (position == result.size())
         result.emplace_back();
       MissedOptimization &why = result[position];
-      why = {wordOf(entry, 0), wordOf(entry, 1), {}};
-      if (entry.size() > 2)
-        why.bytes = toDimExpr(cast<AffineMapAttr>(entry[2]).getValue().getResult(0));
+      why = {wordOf(entry, 0), wordOf(entry, 1)};
+      for (Attribute amount : entry.getValue().drop_front(2))
+        if (auto microseconds = dyn_cast<FloatAttr>(amount))
+          why.microseconds = microseconds.getValueAsDouble();
+        else
+          why.bytes = toDimExpr(cast<AffineMapAttr>(amount).getValue().getResult(0));
     }
   return result;
 }

@@ -55,10 +55,11 @@ public:
   std::optional<std::string> scheduleOf(llvm::StringRef kernel);
 
   void note(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object = "");
-  /// A choice that was not made, why, and the bytes that it would have saved (null: not known).
-  /// Kept where someone wants to know.
+  /// A choice that was not made, why, and the bytes (null: not known) and microseconds that it would
+  /// have saved. Kept where someone wants to know.
   void noteMissed(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object,
-                  const llvm::Twine &reason, mlir::AffineExpr bytes = {});
+                  const llvm::Twine &reason, mlir::AffineExpr bytes = {},
+                  std::optional<double> microseconds = {});
   /// How kernels were planned, in a sentence. Kept where someone wants to know.
   void notePlanning(llvm::StringRef text);
   /// The step with this verb on the operator cannot be followed.

@@ -17,7 +17,12 @@ json asJson(const ProgramGraph &graph) {
     return value.str(graph.symbols);
   };
   json nodes = json::array(), edges = json::array();
-  for (const GraphNode &node : graph.nodes)
+  for (const GraphNode &node : graph.nodes) {
+    json alternatives = json::array(), times = json::array();
+    for (const AlternativeStep &other : node.alternatives) {
+      alternatives.push_back(other.step);
+      times.push_back(other.microseconds ? json(*other.microseconds) : json());
+    }
     nodes.push_back({{"id", node.id},
                      {"kind", node.kind},
                      {"operators", node.operators},
@@ -27,7 +32,9 @@ json asJson(const ProgramGraph &graph) {
                      {"operations", amount(node.operations)},
                      {"predicted_us", node.microseconds ? json(*node.microseconds) : json()},
                      {"recipe", node.recipe},
-                     {"alternatives", node.alternatives}});
+                     {"alternatives", alternatives},
+                     {"alternatives_us", times}});
+  }
   for (const GraphEdge &edge : graph.edges) {
     json shape = json::array();
     for (const DimExpr &size : edge.shape)
