@@ -6,6 +6,7 @@
 #include "driver/RunPasses.h"
 #include "driver/machine/Predict.h"
 #include "transform/choices/Choices.h"
+#include "transform/choices/Verbs.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/ProgramModel.h"
 
@@ -50,6 +51,7 @@ private:
     std::vector<int64_t> symbols;
     for (auto [i, symbol] : llvm::enumerate(steps.symbols))
       symbols.push_back(std::max(symbol.min, sizes.of(static_cast<unsigned>(i))));
+    nominalSymbols.assign(symbols.begin(), symbols.end());
     std::vector<StepPrediction> predicted =
         predictSteps(steps, program, targets, symbols, /*threads=*/1);
     auto step = steps.steps.begin();
@@ -58,13 +60,14 @@ private:
         continue;
       while (step->kind == Step::Kind::Transfer)
         ++step;
-      microseconds[&op] = predicted[step++ - steps.steps.begin()].estimate.microseconds;
+      predictions[&op] = std::move(predicted[step++ - steps.steps.begin()]);
     }
   }
 
   std::optional<double> predicted(Operation *op) const {
-    auto found = microseconds.find(op);
-    return found == microseconds.end() ? std::nullopt : std::optional(found->second);
+    auto found = predictions.find(op);
+    return found == predictions.end() ? std::nullopt
+                                      : std::optional(found->second.estimate.microseconds);
   }
 
   std::string unique(std::string id) {
@@ -133,8 +136,9 @@ private:
         nodeOf(call, name.empty() ? plainName(call.getName()) : name, call.getRoutine().str());
     if (auto recipe = call->getAttrOfType<StringAttr>(kRecipeAttr))
       node.recipe = recipe.str();
-    for (std::string &line : targets.wanted.alternativesOfCall(call))
-      node.alternatives.push_back({std::move(line)});
+    if (auto space = targets.wanted.schedulesOfCall(call))
+      for (const ScheduleRecord &other : space->alternatives())
+        node.alternatives.push_back({space->recipe(other)});
     return node;
   }
 
@@ -144,8 +148,22 @@ private:
     if (!module)
       return node;
     node.recipe = textAttribute(module, kRecipeAttr);
-    for (std::string &line : targets.of(module).alternativesOf(module))
-      node.alternatives.push_back({std::move(line)});
+    const Target &target = targets.of(module);
+    auto known = predictions.find(launch);
+    double operations = known == predictions.end()
+                            ? 0
+                            : static_cast<double>(node.operations.evaluate(
+                                  {nominalSymbols.data(), nominalSymbols.size()}));
+    for (const std::unique_ptr<ScheduleSpace> &space : target.schedules(module))
+      for (const ScheduleRecord &other : space->alternatives()) {
+        AlternativeStep &step = node.alternatives.emplace_back(AlternativeStep{space->recipe(other)});
+        if (known == predictions.end())
+          continue;
+        if (auto work = target.workUnder(module, other, nominalSymbols, operations)) {
+          llvm::append_range(work->streams, known->second.accesses);
+          step.microseconds = target.costModel().microseconds(*work);
+        }
+      }
     return node;
   }
 
@@ -170,7 +188,7 @@ private:
     for (const Expansion *expansion : target.expansions())
       if (expansion->applies(op, target.machine()))
         node.alternatives.push_back(
-            {ProgramStep{"expand", node.id, expansion->name().str()}.text(),
+            {ProgramStep{verbs::expand.name.str(), node.id, expansion->name().str()}.text(),
              estimatedMicroseconds(*expansion, op, target.machine())});
     return node;
   }
@@ -193,7 +211,8 @@ private:
   SizeHints sizes;
   ProgramGraph graph;
   llvm::DenseMap<Value, std::string> ids;
-  llvm::DenseMap<Operation *, double> microseconds;
+  llvm::DenseMap<Operation *, StepPrediction> predictions;
+  SmallVector<int64_t> nominalSymbols;
   llvm::StringSet<> taken;
 };
 

@@ -5,6 +5,7 @@
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
 #include "driver/WithCompiler.h"
+#include "driver/machine/FirstCalibration.h"
 #include "driver/programs/ModelFile.h"
 #include "runtime/program/BindInputs.h"
 #include "runtime/system/ForkSafety.h"
@@ -228,6 +229,7 @@ CompiledVersion Model::Impl::compiled(ImportedProgram &program, const Sizes &siz
   (void)sourceFor("its program");
   CompiledVersion made{compileVersion(program.program, settingsFor(program), key.sizes)};
   made.microseconds = microsecondsSince(start);
+  calibrateOnce(settings);
   plans.keep(key, made, settings.planCacheSize);
   return made;
 }

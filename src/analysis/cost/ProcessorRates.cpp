@@ -20,21 +20,27 @@ struct FamilySpeeds {
   CoreSpeeds speeds;
 };
 
+/// AMD's cores add in units beside those that multiply, and divide in more lanes at once.
+constexpr CoreSpeeds amd(double gigahertz, int64_t arithmeticBytes, double near, double core,
+                         double shared, double memory) {
+  return {gigahertz, arithmeticBytes, near, core, shared, memory, 0.5, 0.3, 0.13, 0.035, 1.1};
+}
+
 /// The first row that fits counts. Servers clock lower than desktops of the same models' range; what
 /// vectors of 64 bytes do to the clock is in it.
 constexpr FamilySpeeds kFamilies[] = {
     // Zen 5: mobile models have half of the vector units.
-    {kAmd, 26, 0x20, 0x2f, {4.5, 32, 60, 30, 16, 30}},
-    {kAmd, 26, 0x60, 0x6f, {4.5, 32, 60, 30, 16, 30}},
-    {kAmd, 26, 0, 255, {4.2, 64, 100, 50, 22, 38}},
+    {kAmd, 26, 0x20, 0x2f, amd(4.5, 32, 60, 30, 16, 30)},
+    {kAmd, 26, 0x60, 0x6f, amd(4.5, 32, 60, 30, 16, 30)},
+    {kAmd, 26, 0, 255, amd(4.2, 64, 130, 42, 24, 38)},
     // Zen 4, then Zen 3.
-    {kAmd, 25, 0x10, 0x1f, {3.6, 32, 60, 30, 18, 22}},
-    {kAmd, 25, 0x60, 0x7f, {4.7, 32, 60, 30, 18, 28}},
-    {kAmd, 25, 0xa0, 0xaf, {3.1, 32, 60, 30, 18, 22}},
-    {kAmd, 25, 0, 255, {3.5, 32, 48, 26, 16, 18}},
+    {kAmd, 25, 0x10, 0x1f, amd(3.6, 32, 60, 30, 18, 22)},
+    {kAmd, 25, 0x60, 0x7f, amd(4.7, 32, 60, 30, 18, 28)},
+    {kAmd, 25, 0xa0, 0xaf, amd(3.1, 32, 60, 30, 18, 22)},
+    {kAmd, 25, 0, 255, amd(3.5, 32, 48, 26, 16, 18)},
     // Zen 2, then Zen 1.
-    {kAmd, 23, 0x30, 0xff, {3.3, 32, 48, 24, 14, 16}},
-    {kAmd, 23, 0, 0x2f, {3.0, 16, 24, 20, 10, 12}},
+    {kAmd, 23, 0x30, 0xff, amd(3.3, 32, 48, 24, 14, 16)},
+    {kAmd, 23, 0, 0x2f, amd(3.0, 16, 24, 20, 10, 12)},
     // Skylake and Cascade Lake servers; Ice Lake; Sapphire, Emerald and Granite Rapids.
     {kIntel, 6, 85, 85, {2.7, 64, 60, 24, 7, 10}},
     {kIntel, 6, 106, 108, {2.9, 64, 60, 26, 7, 11}},
@@ -135,11 +141,11 @@ Rates derivedRates(const ProcessorDescription &processor) {
       all[static_cast<size_t>(kind)] = rounded(speed);
     };
     set(OperationKind::Product, product);
-    set(OperationKind::Window, product / 4);
-    set(OperationKind::Simple, product / 5);
-    set(OperationKind::Division, product / 20);
-    set(OperationKind::Elementary, product / 40);
-    set(OperationKind::Scalar, 0.6 * core.gigahertz);
+    set(OperationKind::Window, core.window * product);
+    set(OperationKind::Simple, core.simple * product);
+    set(OperationKind::Division, core.division * product);
+    set(OperationKind::Elementary, core.elementary * product);
+    set(OperationKind::Scalar, core.scalar * core.gigahertz);
     return all;
   };
   auto vector = static_cast<double>(std::min(processor.vectorBytes, core.arithmeticBytes));

@@ -15,6 +15,10 @@ struct CoreSpeeds {
   double near = 40, core = 20, shared = 6;
   /// Gigabytes per second of memory itself, for one thread.
   double memory = 10;
+  /// Other kinds of arithmetic, as shares of the operations of multiply-adds.
+  double window = 0.25, simple = 0.2, division = 0.05, elementary = 0.025;
+  /// Operations per cycle, one element at a time.
+  double scalar = 0.6;
 };
 
 /// The speeds of a family of processors, by vendor ("AuthenticAMD"), family and model, as `cpuid`

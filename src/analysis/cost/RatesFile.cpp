@@ -190,6 +190,15 @@ const Rates &hostRates() {
   return rates;
 }
 
+bool wantsCalibration() {
+  if (std::getenv("HEADRACE_RATES") || hostRates().measured)
+    return false;
+  FileCache cache = FileCache::user("rates");
+  constexpr const char *probe = "calibration";
+  cache.store(probe, "begun");
+  return cache.find(probe).has_value();
+}
+
 bool storeRates(const Rates &rates) {
   FileCache cache = FileCache::user("rates");
   std::string key = keyOf(rates.machine, rates.threads);

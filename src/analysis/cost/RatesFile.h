@@ -25,6 +25,9 @@ std::optional<Rates> storedRates(const std::string &machine, int threads,
 /// both with the rates in the file it names, or is `derived`, which leaves stored ones aside. Read
 /// once; throws Error if that file is not one.
 const Rates &hostRates();
+/// Whether a calibration would be of use: nothing was measured here, the rates are not pinned, and
+/// there is a cache to store others in.
+bool wantsCalibration();
 /// Keeps them; false if there is no cache to keep them in.
 bool storeRates(const Rates &rates);
 

@@ -52,7 +52,7 @@ private:
       compulsory += stream.bytes;
     work.streams.insert(work.streams.end(), streams.begin(), streams.end());
     const Rates &rates = targetOf(step).machine().rates;
-    StepPrediction result{targetOf(step).costModel().estimate(work, threads), {}};
+    StepPrediction result{targetOf(step).costModel().estimate(work, threads), {}, streams};
     for (double cache : {rates.nearCacheBytes, rates.coreCacheBytes})
       result.least.push_back({cache, leastBytes(work, compulsory, cache)});
     return result;

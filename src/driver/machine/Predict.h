@@ -12,6 +12,8 @@ struct StepPrediction {
   Estimate estimate;
   /// By the sizes of the caches: no schedule moves less between a cache and what lies beyond it.
   std::vector<KernelPrediction::Least> least;
+  /// Where its operands are found.
+  std::vector<Work::Stream> accesses = {};
 };
 
 /// Each step of a program that is called again and again, for these values of its symbols, on

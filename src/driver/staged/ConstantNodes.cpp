@@ -3,20 +3,15 @@
 // which are packed, instead of values that every run copies anew.
 #include "driver/staged/GraphPlan.h"
 #include "driver/staged/StageBuilder.h"
+#include "frontend/onnx/read/MovingOperators.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 namespace headrace::staged {
 
-/// Operators that yield no more elements than they read, and compute nothing: neither memory nor
-/// time of the plan can exceed that of the weights.
-static bool onlyMoves(const onnx::Node &node) {
-  constexpr std::array<std::string_view, 9> kinds = {"Concat",  "Flatten",   "Identity",
-                                                     "Reshape", "Slice",     "Split",
-                                                     "Squeeze", "Transpose", "Unsqueeze"};
-  return node.domain.empty() && std::find(kinds.begin(), kinds.end(), node.opType) != kinds.end();
+static bool onlyRearranges(const onnx::Node &node) {
+  const onnx::MovingOperator *known = onnx::findMovingOperator(node.opType);
+  return node.domain.empty() && known && known->onlyRearranges;
 }
 
 void GraphPlan::computeConstantNodes() {
@@ -29,7 +24,7 @@ void GraphPlan::computeConstantNodes() {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const PlannedNode &node = nodes[i];
     bool isConstant =
-        !node.isHostAlways && onlyMoves(*node.node) &&
+        !node.isHostAlways && onlyRearranges(*node.node) &&
         std::all_of(node.reads.begin(), node.reads.end(), [&](int id) { return isKnown[id]; });
     if (!isConstant)
       continue;

@@ -32,6 +32,7 @@ namespace headrace {
 
 #define GEN_PASS_DEF_CHANNELSLASTPASS
 #include "transform/Passes.h.inc"
+#include "transform/choices/Verbs.h"
 
 namespace {
 
@@ -165,7 +166,7 @@ struct ChannelsLastPass : impl::ChannelsLastPassBase<ChannelsLastPass> {
     {
       Choices choices(getOperation());
       chosen = chooseChannelsLast(block, choices);
-      choices.finish({"layout"});
+      choices.finish({verbs::layout.name});
     }
     LayoutRewriter(block, chosen).run();
     blockChannels(getOperation());

@@ -209,7 +209,7 @@ json explanationJson(const Explanation &explanation, const Sizes &sizes) {
     reasons.push_back({{"step", why.step},
                        {"reason", why.reason},
                        {"bytes", why.bytes ? amounts.number(*why.bytes) : json()},
-                       {"predicted_us", why.microseconds ? json(*why.microseconds) : json()}});
+                       {"saved_us", why.microseconds ? json(*why.microseconds) : json()}});
   for (const KernelReport &kernel : explanation.kernels)
     kernels.push_back(kernelJson(kernel, amounts));
   for (const auto &[phase, milliseconds] : explanation.phaseMilliseconds)
@@ -282,7 +282,7 @@ bool speaksOf(const Explanation &explanation, const std::string &name) {
 void printReasons(const Explanation &explanation, const Sizes &sizes, const std::string &of) {
   using Align = Table::Align;
   Amounts amounts(explanation.symbols, sizes);
-  Table table({{"missed optimization", Align::Left}, {"because", Align::Left}, {"would save"}, {"predicted"}});
+  Table table({{"missed optimization", Align::Left}, {"because", Align::Left}, {"would save"}, {"of time"}});
   size_t shown = 0;
   for (const MissedOptimization &why : explanation.missedOptimizations)
     if (of.empty() || namesOperator(why.step, of)) {
