@@ -13,6 +13,7 @@
 #include "dialect/KernelSizes.h"
 #include "runtime/system/Error.h"
 #include "transform/Passes.h"
+#include "transform/choices/Verbs.h"
 #include "transform/kernels/KernelBuilder.h"
 #include "transform/kernels/Partition.h"
 #include "transform/kernels/ValueNumbers.h"
@@ -30,7 +31,6 @@ using namespace mlir;
 namespace headrace {
 #define GEN_PASS_DEF_FORMKERNELSPASS
 #include "transform/Passes.h.inc"
-#include "transform/choices/Verbs.h"
 
 namespace {
 

@@ -20,6 +20,7 @@
 // two transposes.
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
+#include "transform/choices/Verbs.h"
 #include "transform/layout/BlockChannels.h"
 #include "transform/layout/LayoutGraph.h"
 #include "transform/simplify/Patterns.h"
@@ -32,7 +33,6 @@ namespace headrace {
 
 #define GEN_PASS_DEF_CHANNELSLASTPASS
 #include "transform/Passes.h.inc"
-#include "transform/choices/Verbs.h"
 
 namespace {
 
