@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from headrace import _core
 from headrace._defaults import Defaults
 from headrace._model import Model
 from headrace._script import Script, packaged_script
+from headrace._values import to_any_value
 
 
 class Serializable(Protocol):
@@ -57,8 +58,7 @@ def load(
     Raises `InvalidFileError`, `InvalidModelError` or `UnsupportedError`, whose message names the
     node.
 
-    >>> import headrace as hr
-    >>> digits = hr.load("digits.onnx")
+    >>> digits = hr.load("examples/digits/digits.onnx")
     >>> digits.inputs[0].shape
     ('batch', 1, 8, 8)
     """
@@ -111,6 +111,7 @@ def write_package(
     sizes: Mapping[str, int] | None = None,
     recipe: str = "",
     accelerator: str | os.PathLike[str] = "",
+    samples: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Compile ONNX models ahead of time into one package, which runs without the compiler.
 
@@ -118,9 +119,11 @@ def write_package(
     has code for all levels, and the best is chosen when it is loaded. With the target "cuda" (or
     "cuda:sm_80", ...) the package runs on a CUDA device instead. `sizes` fixes dynamic dimensions.
     `recipe` is that of `load`, for one model; `expansion` and `accelerator` apply to all models.
+    `samples` are inputs by name that models split into several programs are tried with: sizes that
+    differ between them stay dynamic. Without samples, random numbers of three sizes are tried.
 
-    >>> hr.write_package("digits.onnx", "digits.hrpkg")
-    >>> hr.load("digits.hrpkg")(images)
+    >>> hr.write_package("examples/digits/digits.onnx", "digits.hrpkg")
+    >>> logits = hr.load("digits.hrpkg")(images)
     """
     paths = [models] if isinstance(models, (str, os.PathLike)) else models
     _core.write_package(
@@ -132,4 +135,8 @@ def write_package(
         [(name, operator.index(size)) for name, size in (sizes or {}).items()],
         recipe,
         accelerator,
+        [
+            {name: to_any_value(value, name) for name, value in sample.items()}
+            for sample in samples
+        ],
     )

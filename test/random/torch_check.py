@@ -37,7 +37,7 @@ class Outcome:
 
 
 def check(program: Program, dtype: torch.dtype | None = None, whole: bool = False) -> CheckResult:
-    """In `dtype`, else in double or, for every third seed without random numbers, in single precision.
+    """In `dtype`, else in double or, for every third seed without random numbers, in f32.
 
     For every other seed some operators are withheld, unless the graph is to stay `whole`.
     """

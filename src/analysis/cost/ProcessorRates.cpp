@@ -158,7 +158,7 @@ Rates derivedRates(const ProcessorDescription &processor) {
   rates.f64 = speeds(vector / 8);
   // Cores have their own caches; about three of them use up what the memory gives.
   double cores = processor.threads, shared = std::min(cores, 3.0);
-  // A cache for all cores of a large processor is others' too, where this machine has a few.
+  // A cache for all cores of a large CPU is others' too, if this machine has a few.
   constexpr double maxOfThread = 16 << 20;
   double sharedBytes = std::min(processor.sharedBytes, cores * maxOfThread);
   auto level = [&](double bytes, double speed, double sharing) {

@@ -1,4 +1,4 @@
-// The rates of a processor from its description, where none were measured.
+// The rates of a CPU from its description, if none were measured.
 #pragma once
 
 #include "analysis/cost/Rates.h"
@@ -35,7 +35,7 @@ struct ProcessorDescription {
   CoreSpeeds speeds{};
 };
 
-/// This machine's processor, as far as the system tells.
+/// This machine's CPU, as far as the system tells.
 ProcessorDescription describeHost();
 
 /// Equal descriptions give equal rates, on any machine.

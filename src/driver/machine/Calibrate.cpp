@@ -195,7 +195,7 @@ private:
     const Trial &small = elementwise("neg", DType::F32, 1 << 15);
     double alone = timeOf(small, one), together = timeOf(small, ThreadPool::global());
     rates.sharing = std::max(0.1, together - alone / rates.threads);
-    // Where a set fits into the caches of cores, each goes through its part at its own speed.
+    // If a set fits into the caches of cores, each goes through its part at its own speed.
     for (Rates::Bandwidth &level : rates.memory)
       if (level.bytes <= rates.coreCacheBytes)
         level.ofAllThreads = level.ofOneThread * rates.threads;

@@ -1,7 +1,7 @@
 #include "driver/machine/FirstCalibration.h"
 
+#include "adaptive/BackgroundWork.h"
 #include "analysis/cost/RatesFile.h"
-#include "driver/BackgroundWork.h"
 #include "driver/machine/Calibrate.h"
 #include "runtime/system/Interruption.h"
 
@@ -10,7 +10,7 @@
 namespace headrace {
 
 static void measureAndStore() {
-  InterruptionSource unwanted([] { return background::isUnwanted(); });
+  InterruptionSource unwanted([] { return adaptive::background::isUnwanted(); });
   if (std::optional<Rates> rates = calibrateQuickly({}))
     (void)storeRates(*rates);
 }
@@ -18,7 +18,7 @@ static void measureAndStore() {
 void calibrateOnce(const Settings &settings) {
   static std::atomic<bool> begun{false};
   if (settings.target == Settings{}.target && !begun.exchange(true) && wantsCalibration())
-    background::add(&begun, measureAndStore);
+    adaptive::background::add(&begun, measureAndStore);
 }
 
 } // namespace headrace

@@ -1,8 +1,10 @@
 #include "driver/programs/ModelFile.h"
 
 #include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/programs/DeclaredValues.h"
 #include "driver/staged/StagedProgram.h"
+#include "frontend/aten/exported/Importer.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/ForkSafety.h"
@@ -24,8 +26,23 @@ static void dropDefaults(onnx::Graph &graph, const std::vector<std::string> &giv
   }
 }
 
+/// A program that PyTorch exported: always one program.
+static ModelFile loadExported(const std::filesystem::path &path, const Settings &settings) {
+  std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  std::string name = path.filename().string();
+  CompilerSection section;
+  graph::GraphBuilder builder(contextFor(findTarget(settings.target)), name);
+  aten::importExported(file, name, builder);
+  LevelOneProgram program{name, builder.context(), builder.finish()};
+  if (file->size() > MappedFile::copiedBytes)
+    program.files.push_back(file);
+  return {std::move(program), nullptr, {}, {}, {}};
+}
+
 ModelFile loadFile(const std::filesystem::path &path, const Settings &settings, Prefer prefer) {
   checkSettings(settings);
+  if (aten::isNamedLikeExported(path))
+    return loadExported(path, settings);
   onnx::Model file = onnx::readModel(path);
   dropDefaults(file.graph, settings.givenInputs);
   ModelFile result = programOf(std::move(file), path.filename().string(), settings, prefer);

@@ -20,7 +20,7 @@ struct ModelFile {
   onnx::FileNotes notes;
 };
 
-/// Where a model can be one program, but is faster in stages.
+/// If a model can be one program, but is faster in stages.
 enum class Prefer { Speed, OneProgram };
 
 /// Reads and imports a file. Throws Error.

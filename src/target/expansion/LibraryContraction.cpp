@@ -53,9 +53,9 @@ ProductShape LibraryContraction::shapeOfCall(const LibraryCall &call) {
 
 void LibraryContraction::addMovement(Work &work, Operation *op) {
   SizeHints sizes = sizeHints(op);
-  double result = nominalBytes(op->getResult(0), sizes), whole = result;
+  double result = bytesAtHints(op->getResult(0), sizes), whole = result;
   for (Value operand : op->getOperands())
-    whole += nominalBytes(operand, sizes);
+    whole += bytesAtHints(operand, sizes);
   work.move(whole, whole);
   if (op->hasOneUse()) {
     work.move(2 * result, 2 * result);

@@ -11,7 +11,7 @@ using llvm::StringRef;
 namespace headrace {
 namespace {
 
-constexpr StringRef kKernel = "kernel";
+constexpr StringRef kKernel = "kernel", kEveryWord = "every";
 
 /// What a line can begin with, other than a stage.
 std::vector<StringRef> firstWords() {
@@ -32,7 +32,7 @@ public:
     return text.substr(at, std::min(text.find_first_of(" \t\r", at), text.size()) - at);
   }
 
-  /// Whether the line is on a stage: its first word, if there is one, stands before a colon.
+  /// Whether the line is on a stage: its first word, if there is one, is before a colon.
   bool isOnStage() const {
     size_t end = text.find_first_of(": \t\r", at);
     end = text.find_first_not_of(" \t\r", end);
@@ -77,7 +77,8 @@ private:
     size_t objectAt = at;
     std::string result = word("a name or a number");
     int64_t number = 0;
-    if (verb.object == Verb::Object::Number && (StringRef(result).getAsInteger(10, number) || number < 1))
+    if (verb.object == Verb::Object::Number &&
+        (StringRef(result).getAsInteger(10, number) || number < 1))
       fail(objectAt, "expected a number of columns, 1 for none");
     if (verb.object == Verb::Object::Word && !llvm::is_contained(verb.words, result))
       fail(objectAt, "expected " + listed(verb.words), verb.words);
@@ -86,9 +87,13 @@ private:
 
   /// An operator's name, or "every conv of 3x3" up to the word that links the object.
   std::string subject(const Verb &verb) {
+    size_t nameAt = at;
     std::string name = word("an operator");
-    if (name != "every")
+    if (name != kEveryWord) {
+      if (!isBeforeObject(verb) && !suggestion(name, kEveryWord).empty())
+        fail(nameAt, "expected an operator, or 'every' and a kind of operators", kEveryWord);
       return name;
+    }
     size_t end = verb.link.empty() ? text.size() : text.find(" " + verb.link.str() + " ", at - 1);
     if (verb.link.empty() && verb.object != Verb::Object::None) // the last word
       end = text.find_last_of(" \t", text.find_last_not_of(" \t\r"));
@@ -102,6 +107,14 @@ private:
     at = end;
     skipSpace();
     return name + " " + kind;
+  }
+
+  /// Whether the rest of the line is what follows a step's subject.
+  bool isBeforeObject(const Verb &verb) const {
+    if (!verb.link.empty())
+      return peek() == verb.link;
+    bool isLastWord = !atEnd() && text.find_first_of(" \t", at) >= text.find_last_not_of(" \t\r");
+    return verb.object == Verb::Object::None ? atEnd() : isLastWord;
   }
 
   std::string word(const std::string &expected) {
@@ -141,7 +154,9 @@ std::string ProgramStep::text() const {
   return result + " " + object;
 }
 
-bool ProgramStep::hasOperatorAsObject() const { return findVerb(verb)->object == Verb::Object::Operator; }
+bool ProgramStep::hasOperatorAsObject() const {
+  return findVerb(verb)->object == Verb::Object::Operator;
+}
 
 GradientRecipe GradientRecipe::of(std::string_view text) {
   GradientRecipe recipe;

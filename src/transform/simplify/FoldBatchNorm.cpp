@@ -89,13 +89,13 @@ public:
     if (choices.wanted(verbs::leave, norm))
       return choices.note(verbs::leave, norm);
     auto [conv, bias] = findConv(norm);
-    FusionDecision verdict = canFold(norm, conv);
+    FusionDecision decision = canFold(norm, conv);
     std::optional<std::string> into = choices.wanted(verbs::fold, norm);
-    if (into && verdict && !choices.operators().means(*into, conv))
-      verdict = FusionDecision::no("it reads the result of another convolution");
-    if (into && !verdict)
-      choices.refuse(verbs::fold, norm, verdict.reason());
-    if (verdict)
+    if (into && decision && !choices.operators().means(*into, conv))
+      decision = FusionDecision::no("it reads the result of another convolution");
+    if (into && !decision)
+      choices.refuse(verbs::fold, norm, decision.reason());
+    if (decision)
       fold(norm, conv, bias, rewriter);
   }
 

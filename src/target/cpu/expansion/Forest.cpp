@@ -27,7 +27,7 @@ public:
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::ForestOp>(operation);
     SizeHints sizes = sizeHints(op);
-    auto size = [&](AffineExpr expr) { return static_cast<double>(nominal(expr, sizes)); };
+    auto size = [&](AffineExpr expr) { return static_cast<double>(sizeHint(expr, sizes)); };
     Work work = ofWalks({size(shapeOf(op.getRows())[0]), size(shapeOf(op.getRoots())[0]),
                          size(shapeOf(op.getNodes())[0]), size(shapeOf(op.getWeights())[1])},
                         rateType(op.getRows().getType()));

@@ -83,7 +83,7 @@ public:
     SizeHints sizes = sizeHints(op);
     Work work = workOf(op, sizes);
     SymbolicShape query = shapeOf(op.getQuery()), key = shapeOf(op.getKey());
-    auto size = [&](AffineExpr expr) { return static_cast<double>(nominal(expr, sizes)); };
+    auto size = [&](AffineExpr expr) { return static_cast<double>(sizeHint(expr, sizes)); };
     double depth = size(query.back());
     Heads heads{work.arithmetic.front().operations / (4 * depth), size(query[query.size() - 2]),
                 size(key[key.size() - 2]), depth, depth};
@@ -181,7 +181,7 @@ private:
     return sizes;
   }
 
-  /// 0 where a bias is broadcast.
+  /// 0 if a bias is broadcast.
   static SmallVector<AffineExpr> biasStrides(hr::AttentionOp op) {
     if (!op.getBias())
       return {};

@@ -25,9 +25,9 @@ public:
     auto op = cast<hr::SortOp>(operation);
     SizeHints sizes = sizeHints(op);
     SymbolicShape shape = shapeOf(op.getInput());
-    double count = 1, size = static_cast<double>(nominal(shape[op.getAxis()], sizes));
+    double count = 1, size = static_cast<double>(sizeHint(shape[op.getAxis()], sizes));
     for (AffineExpr extent : shape)
-      count *= static_cast<double>(nominal(extent, sizes));
+      count *= static_cast<double>(sizeHint(extent, sizes));
     Work work = ofLines(count / std::max(size, 1.0), size, rateType(op.getInput().getType()));
     work.streams = workOf(op, sizes).streams;
     return work;

@@ -1,4 +1,4 @@
-// Systems of equations by LAPACK, factorized in one of two ways. Before:
+// Linear systems by LAPACK, factorized in one of two ways. Before:
 //   %x = hr.solve %a, %b {complex, positive_definite} : (tensor<99x4x4x2xf64>, ...)
 // After:
 //   %x = hr.library "openblas.cholesky.f64" (%a, %b) {parameters = (99, 4, 12, 1)}
@@ -31,7 +31,7 @@ public:
     auto op = cast<hr::SolveOp>(operation);
     SizeHints sizes = sizeHints(op);
     auto [batch, unknowns, columns] = op.getSizes();
-    auto size = [&](AffineExpr expr) { return static_cast<double>(nominal(expr, sizes)); };
+    auto size = [&](AffineExpr expr) { return static_cast<double>(sizeHint(expr, sizes)); };
     Work work = ofSystems(size(batch), size(unknowns), size(columns), op.getComplex(), cholesky,
                           rateType(op.getMatrix().getType()));
     work.streams = workOf(op, sizes).streams;
