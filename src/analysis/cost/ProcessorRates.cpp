@@ -23,7 +23,7 @@ struct FamilySpeeds {
 /// AMD's cores add in units beside those that multiply, and divide in more lanes at once.
 constexpr CoreSpeeds amd(double gigahertz, int64_t arithmeticBytes, double near, double core,
                          double shared, double memory) {
-  return {gigahertz, arithmeticBytes, near, core, shared, memory, 0.5, 0.3, 0.13, 0.035, 1.1};
+  return {gigahertz, arithmeticBytes, near, core, shared, memory, 0.8, 0.3, 0.13, 0.035, 1.1};
 }
 
 /// The first row that fits counts. Servers clock lower than desktops of the same models' range; what
@@ -32,7 +32,7 @@ constexpr FamilySpeeds kFamilies[] = {
     // Zen 5: mobile models have half of the vector units.
     {kAmd, 26, 0x20, 0x2f, amd(4.5, 32, 60, 30, 16, 30)},
     {kAmd, 26, 0x60, 0x6f, amd(4.5, 32, 60, 30, 16, 30)},
-    {kAmd, 26, 0, 255, amd(4.2, 64, 130, 42, 24, 38)},
+    {kAmd, 26, 0, 255, amd(4.4, 64, 125, 40, 23, 38)},
     // Zen 4, then Zen 3.
     {kAmd, 25, 0x10, 0x1f, amd(3.6, 32, 60, 30, 18, 22)},
     {kAmd, 25, 0x60, 0x7f, amd(4.7, 32, 60, 30, 18, 28)},

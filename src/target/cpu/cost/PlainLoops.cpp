@@ -156,12 +156,15 @@ void addPlainLoops(Work &work, linalg::GenericOp op, double points, DType type) 
     return add(OperationKind::Scalar, ofRun / innermost);
   bool sums = op.getIteratorTypesArray().back() == utils::IteratorType::reduction;
   add(OperationKind::Scalar, each.functions * callOfFunction);
-  if (picksElements(op) || sums) {
-    // Address and use of an element that is read by index overlap with those of the next one.
-    double overlap = sums ? 1 : 0.5;
-    add(OperationKind::Scalar, each.picked + overlap * each.simple + ofDivision * each.division +
-                                   (sums ? ofSum : 0));
-    return;
+  // The steps of a recurrence have their sums outside of the innermost loop.
+  if (sums && !op->getParentOfType<scf::ForOp>())
+    return add(OperationKind::Scalar,
+               each.picked + each.simple + ofDivision * each.division + ofSum);
+  if (picksElements(op)) {
+    // LLVM puts addresses into vectors, and picks the elements one by one.
+    constexpr double inVectors = 0.1;
+    return add(OperationKind::Scalar,
+               each.picked + inVectors * (each.simple + ofDivision * each.division));
   }
   // LLVM puts these into vectors; elements that lie apart are read one by one.
   add(OperationKind::Scalar, each.picked);
@@ -170,11 +173,13 @@ void addPlainLoops(Work &work, linalg::GenericOp op, double points, DType type) 
 }
 
 void addCopies(Work &work, func::FuncOp kernel, ExtentOf extentOf) {
-  constexpr double operationsOfRun = 8;
+  constexpr double operationsOfRun = 8, operationsOfElement = 1.5;
   auto add = [&](Operation *op, RankedTensorType whole, ArrayRef<double> part) {
     double runs = productOf(part) / runLength(whole, part);
-    work.arithmetic.push_back({OperationKind::Scalar, DType::F32,
-                               operationsOfRun * runs * tripsAround(op, extentOf)});
+    bool isElement = productOf(part) <= 1;
+    work.arithmetic.push_back(
+        {OperationKind::Scalar, DType::F32,
+         (isElement ? operationsOfElement : operationsOfRun) * runs * tripsAround(op, extentOf)});
   };
   auto extents = [&](ArrayRef<OpFoldResult> sizes) {
     SmallVector<double> part;

@@ -64,7 +64,7 @@ private:
   /// Merging compares each element with another once per level, and moves its position: steps that
   /// no vector takes, of which every second guess of the branch is wrong.
   static Work ofLines(double lines, double size, DType type) {
-    constexpr double stepsOfComparison = 6;
+    constexpr double stepsOfComparison = 3.5;
     Work work;
     work.parts = std::max(lines, 1.0);
     double levels = std::log2(std::max(size, 2.0));
