@@ -21,6 +21,7 @@ class Case:
     function: str
     results: tuple[str, ...]
     script: str
+    differs: str = ""  # why Headrace gives something else on purpose
 
     @property
     def check(self) -> str:
@@ -68,8 +69,10 @@ def library_cases() -> list[Case]:
             continue
         seen[function] = seen.get(function, 0) + 1
         name = function if seen[function] == 1 else f"{function} {seen[function]}"
-        functions, statements = written(lines)
-        cases.append(Case(name, function, tuple(results), "\n".join([*functions, *statements, ""])))
+        why = next((line[9:] for line in lines if line.startswith("differs: ")), "")
+        functions, statements = written([line for line in lines if not line.startswith("differs: ")])
+        script = "\n".join([*functions, *statements, ""])
+        cases.append(Case(name, function, tuple(results), script, why))
     return cases
 
 

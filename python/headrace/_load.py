@@ -24,7 +24,8 @@ InMemory = bytes | bytearray | memoryview | Serializable
 
 
 def load(
-    path: str | os.PathLike[str] | InMemory,
+    path: str | os.PathLike[str] | InMemory | Any,
+    example_inputs: Sequence[Any] | None = None,
     *,
     target: str = "cpu",
     expansion: str = "auto",
@@ -35,12 +36,13 @@ def load(
     accelerator: str | os.PathLike[str] = "",
     threads: int = 0,
 ) -> Model | Script:
-    """Load a program from a file: an ONNX model, which is compiled when it is first called, or a
-    package, which is compiled already (see `write_package`). Returns a `Script` for a packaged
-    script, else a `Model`.
+    """Load a program from a file: an ONNX model or a program that PyTorch exported (`.pt2`), which
+    are compiled when they are first called, or a package, which is compiled already (see
+    `write_package`). Returns a `Script` for a packaged script, else a `Model`.
 
-    `path` may also be the model itself: the bytes of an ONNX file, or an `onnx.ModelProto`. Such a
-    model cannot have external data.
+    `path` may also be the model itself: the bytes of such a file, an `onnx.ModelProto` without
+    external data, a `torch.export.ExportedProgram`, or a `torch.nn.Module` together with
+    `example_inputs`, the arguments that PyTorch exports the module for (docs/pytorch.md).
 
     `target`: "cpu", "cuda", ... (see `Model.to`).
     `expansion`: how matmuls and similar operators are computed: "generated" code, a library
@@ -62,7 +64,7 @@ def load(
     >>> digits.inputs[0].shape
     ('batch', 1, 8, 8)
     """
-    data = bytes_of(path)
+    data = bytes_of(path, example_inputs)
     package = None
     if data is None:
         path = os.fspath(path)
@@ -93,8 +95,12 @@ def load(
     return model
 
 
-def bytes_of(model: str | os.PathLike[str] | InMemory) -> bytes | None:
+def bytes_of(model: Any, example_inputs: Sequence[Any] | None = None) -> bytes | None:
     """The file's content for a model in memory, None for a path."""
+    if example_inputs is not None or hasattr(model, "graph_signature"):
+        from headrace.torch._export import exported_bytes
+
+        return exported_bytes(model, example_inputs)
     if isinstance(model, (bytes, bytearray, memoryview)):
         return bytes(model)
     serialize = getattr(model, "SerializeToString", None)

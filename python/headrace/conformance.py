@@ -1,6 +1,7 @@
 """The cases of the `onnx` package: each compiled, run, and compared with the results that it comes with.
 
     headrace conformance onnx [--group GROUP] [--filter TEXT] [--json [FILE]] [--jobs N]
+    headrace conformance dml ...          scripts, compared with SystemDS: headrace.script_conformance
 
 Every case runs in a child process, so that a crash or a hang costs one case. A case passes, is wrong, is
 rejected (with the reason in words) or crashes; the table counts them per operator.
@@ -221,9 +222,14 @@ def write_page(path: Path, rows: list[tuple]) -> None:
 
 
 def main(given: list[str] | None = None) -> int:
+    words = sys.argv[1:] if given is None else given
+    if words[:1] == ["dml"]:
+        from headrace import script_conformance
+
+        return script_conformance.main(words[1:])
     parser = argparse.ArgumentParser("headrace conformance", description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "suite", nargs="?", default="onnx", choices=["onnx"], help="the package with the cases"
+        "suite", nargs="?", default="onnx", choices=["onnx", "dml"], help="the cases: of the onnx package, or scripts"
     )
     parser.add_argument(
         "--group", default="node", choices=GROUPS, help="the group of cases (default: node)"
@@ -240,7 +246,7 @@ def main(given: list[str] | None = None) -> int:
     )
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table into a page")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    arguments = parser.parse_args(given)
+    arguments = parser.parse_args(words)
     try:
         import onnx  # noqa: F401
     except ImportError:

@@ -103,6 +103,7 @@ ScriptSession::Variables ScriptSession::run(const Variables &inputs,
   Impl::Version &version = *kept;
   HostContext context;
   context.print = impl->options.print;
+  context.nextSeed = impl->options.firstSeed;
   context.isTrial = impl->options.isTrial;
   context.takeWritten = impl->options.takeWritten;
   context.folder = impl->options.folder / version.program.folder;

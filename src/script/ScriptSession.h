@@ -20,6 +20,8 @@ struct ScriptOptions {
   std::function<void(const std::string &)> print;
   /// The directory that relative names in read and write start from; the process's own if empty.
   std::filesystem::path folder;
+  /// Unseeded random matrices are numbered from here on.
+  int64_t firstSeed = 1;
   /// A run to learn from: write(...) does nothing.
   bool isTrial = false;
   /// Takes what write(...) would put into a file, instead of it; may be empty.

@@ -25,7 +25,7 @@ struct Statistics {
   std::map<std::string, Operator> operators;
 };
 
-/// The text that `-stats` prints.
-std::string print(const Statistics &statistics);
+/// The text that `-stats` prints, with the slowest `most` operators.
+std::string print(const Statistics &statistics, size_t most = SIZE_MAX);
 
 } // namespace headrace::script

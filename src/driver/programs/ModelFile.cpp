@@ -27,16 +27,23 @@ static void dropDefaults(onnx::Graph &graph, const std::vector<std::string> &giv
 }
 
 /// A program that PyTorch exported: always one program.
-static ModelFile loadExported(const std::filesystem::path &path, const Settings &settings) {
-  std::shared_ptr<const MappedFile> file = MappedFile::open(path);
-  std::string name = path.filename().string();
+static ModelFile exported(std::span<const std::byte> bytes,
+                          const std::shared_ptr<const void> &owner, const std::string &name,
+                          const Settings &settings) {
   CompilerSection section;
   graph::GraphBuilder builder(contextFor(findTarget(settings.target)), name);
-  aten::importExported(file, name, builder);
+  aten::importExported(bytes, owner, name, builder);
   LevelOneProgram program{name, builder.context(), builder.finish()};
-  if (file->size() > MappedFile::copiedBytes)
-    program.files.push_back(file);
   return {std::move(program), nullptr, {}, {}, {}};
+}
+
+static ModelFile loadExported(const std::filesystem::path &path, const Settings &settings) {
+  std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  ModelFile model =
+      exported({file->data(), file->size()}, file, path.filename().string(), settings);
+  if (file->size() > MappedFile::copiedBytes)
+    model.program->files.push_back(file);
+  return model;
 }
 
 ModelFile loadFile(const std::filesystem::path &path, const Settings &settings, Prefer prefer) {
@@ -53,6 +60,10 @@ ModelFile loadFile(const std::filesystem::path &path, const Settings &settings, 
 ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
                     const Settings &settings) {
   checkSettings(settings);
+  if (aten::isLikeExported(bytes)) {
+    auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+    return exported(*copy, copy, name, settings);
+  }
   onnx::Model file = onnx::readModel(bytes, nullptr, {}, name);
   dropDefaults(file.graph, settings.givenInputs);
   ModelFile result = programOf(std::move(file), name, settings, Prefer::Speed);

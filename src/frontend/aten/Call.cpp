@@ -54,6 +54,8 @@ std::vector<Node> Call::tensors(const std::string &wanted) const {
         unsupported(name + ": argument '" + wanted + "': expected a list of tensors");
       found.push_back(*each.as<Node>());
     }
+  if (found.empty())
+    unsupported(name + ": argument '" + wanted + "': expected a list of tensors");
   return found;
 }
 
@@ -123,8 +125,15 @@ Sizes Call::sizes(const std::string &wanted) const {
 
 int64_t Call::axis(const std::string &wanted, int64_t rank,
                    std::optional<int64_t> otherwise) const {
-  int64_t found = integer(wanted, otherwise);
-  return found < 0 ? found + rank : found;
+  return checkedAxis(integer(wanted, otherwise), rank);
+}
+
+int64_t Call::checkedAxis(int64_t axis, int64_t rank) const {
+  int64_t limit = std::max(rank, int64_t{1});
+  if (axis < -limit || axis >= limit)
+    unsupported(name + ": dimension " + std::to_string(axis) + " of a tensor of rank " +
+                std::to_string(rank));
+  return axis < 0 ? axis + limit : axis;
 }
 
 Integers Call::axes(const std::string &wanted, int64_t rank) const {
@@ -133,7 +142,7 @@ Integers Call::axes(const std::string &wanted, int64_t rank) const {
     for (int64_t i = 0; i < rank; ++i)
       found.push_back(i);
   for (int64_t &each : found)
-    each = each < 0 ? each + rank : each;
+    each = checkedAxis(each, rank);
   std::ranges::sort(found);
   return found;
 }

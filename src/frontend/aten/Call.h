@@ -38,6 +38,7 @@ public:
   bool has(const std::string &name) const { return !(*this)[name].isNone(); }
   Node tensor(const std::string &name) const;
   std::optional<Node> optionalTensor(const std::string &name) const;
+  /// At least one.
   std::vector<Node> tensors(const std::string &name) const;
   int64_t integer(const std::string &name, std::optional<int64_t> otherwise = {}) const;
   double number(const std::string &name, std::optional<double> otherwise = {}) const;
@@ -49,6 +50,8 @@ public:
   Sizes sizes(const std::string &name) const;
   /// The dimension that the argument names, in a tensor of this rank.
   int64_t axis(const std::string &name, int64_t rank, std::optional<int64_t> otherwise = {}) const;
+  /// An integer as a dimension of a tensor of this rank.
+  int64_t checkedAxis(int64_t axis, int64_t rank) const;
   /// Sorted; all of them if none are named.
   Integers axes(const std::string &name, int64_t rank) const;
 
@@ -95,6 +98,10 @@ public:
   Size mul(const Size &a, const Size &b) const { return this->b.arithmetic("mul", a, b); }
   Size product(std::span<const Size> sizes) const;
 
+  void require(bool holds, const std::string &what) const {
+    if (!holds)
+      unsupported(name + ": expected " + what);
+  }
   [[noreturn]] void unsupported(const std::string &what) const { throw Unsupported(what); }
   /// The sizes as integers; unsupported if one is dynamic.
   Integers fixed(std::span<const Size> sizes, const std::string &what) const;

@@ -11,6 +11,7 @@ namespace headrace {
 Matrix readCsv(const FileText &file, const FileDescription &description, ThreadPool &pool);
 Matrix readTextCells(const FileText &file, const FileDescription &description, ThreadPool &pool);
 Matrix readMatrixMarket(const FileText &file, const FileDescription &description, ThreadPool &pool);
+Matrix readLibSvm(const FileText &file, const FileDescription &description, ThreadPool &pool);
 
 /// Cells of a matrix in no particular order, 0-based.
 struct CellList {

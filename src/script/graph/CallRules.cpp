@@ -186,6 +186,8 @@ int CallBuilder::variances() {
 
 int CallBuilder::trace() {
   write.expectMatrix(all[0], "trace");
+  if (int sum = write.traceOfProduct(all[0]); sum >= 0)
+    return sum;
   const Known &known = write.at(all[0]).known;
   int diagonal = write.function("diag", all, matrixOf(known.rows, 1));
   return write.aggregate(AggregateKind::Sum, Extent::All, diagonal);
@@ -221,7 +223,8 @@ int CallBuilder::likeFirst() {
 
 int CallBuilder::outer() {
   const Known &a = write.at(argument("a")).known, &b = write.at(argument("b")).known;
-  return function(matrixOf(a.rows, b.cols));
+  return function(matrixOf(a.rows.isConstant(1) ? b.rows : a.rows,
+                           b.cols.isConstant(1) ? a.cols : b.cols));
 }
 
 /// A column becomes the diagonal of a matrix; a matrix gives its diagonal.
@@ -298,8 +301,12 @@ int CallBuilder::read() {
   int type = argument("data_type");
   if (type >= 0) {
     auto *text = std::get_if<std::string>(&write.at(type).literal);
+    Known frame;
+    frame.type = {DataType::Frame, ValueType::Unknown};
     if (text && *text == "scalar")
       return function({}, /*ordered=*/true);
+    if (text && *text == "frame")
+      return function(frame, /*ordered=*/true);
   }
   return function(matrixOf({}, {}), /*ordered=*/true);
 }

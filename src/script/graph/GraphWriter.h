@@ -29,6 +29,8 @@ public:
   int matmul(int left, int right);
   int transpose(int x);
   int aggregate(AggregateKind kind, Extent extent, int x);
+  /// The trace of a product without the product; -1 for any other node.
+  int traceOfProduct(int product);
   int fill(int value, int rows, int cols);
   /// `name`: what the script calls it.
   int bind(bool columns, std::vector<int> parts, const std::string &name);
@@ -71,7 +73,9 @@ private:
   std::optional<Extents> extentsOf(int x, bool transposed) const;
   int negatedProduct(int left, int right);
   int reassociatedProduct(int left, int right);
-  int sumOfProduct(int product);
+  int sumOfProduct(int product, Extent extent);
+  int sumWithProduct(int x);
+  int aggregateOfTranspose(AggregateKind kind, Extent extent, int x);
 
   void dropFills(std::vector<int> &operands) const;
   void broadcast(Node &node);

@@ -125,7 +125,8 @@ static std::span<const HostTable *const> hostTables() {
       &movementFunctions(), &creationFunctions(),   &randomFunctions(),  &numericFunctions(),
       &groupFunctions(),    &statisticsFunctions(), &linearAlgebra(),    &orderStatistics(),
       &listFunctions(),     &systemFunctions(),     &dynamicFunctions(), &convolutions(),
-      &neuralFunctions(),   &frameFunctions(),      &schemaFunctions(),  &transformFunctions()};
+      &neuralFunctions(),   &frameFunctions(),      &schemaFunctions(),  &transformFunctions(),
+      &tokenFunctions()};
   return tables;
 }
 

@@ -38,10 +38,13 @@ std::vector<size_t> signaturesOf(const Graph &graph) {
   std::vector<size_t> result;
   for (const Node &node : graph.nodes)
     result.push_back(hash(node.kind));
+  std::vector<size_t> results(result.size(), 0);
   for (const Edge &edge : graph.edges) {
     result[edge.to] = combined(result[edge.to], hash(edge.shape));
-    result[edge.from] += hash(edge.shape); // users in any order
+    results[edge.from] = hash(edge.shape); // however many users it has
   }
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i] = combined(result[i], results[i]);
   return result;
 }
 

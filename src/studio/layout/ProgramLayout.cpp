@@ -39,6 +39,7 @@ private:
   /// One for each group that holds a node in this phase.
   void addFrames() {
     groupOf = groups.of(graph);
+    leaveLonelyGroups();
     std::vector<char> isUsed(groups.all().size(), 0);
     isUsed[0] = 1;
     for (size_t n = 0; n < graph.nodes.size(); ++n)
@@ -56,6 +57,21 @@ private:
       frame.parent = group.parent < 0 ? -1 : frameOf[group.parent];
       frame.blocks = group.blocks;
     }
+  }
+
+  /// A group that holds a single node in this phase says nothing: the node goes to the group around.
+  void leaveLonelyGroups() {
+    std::vector<int> nodes(groups.all().size(), 0);
+    auto isCounted = [&](size_t n) {
+      return !graph.nodes[n].isConstant && graph.nodes[n].inside < 0;
+    };
+    for (size_t n = 0; n < graph.nodes.size(); ++n)
+      if (isCounted(n))
+        for (int g = groupOf[n]; g >= 0; g = groups.all()[g].parent)
+          ++nodes[g];
+    for (size_t n = 0; n < graph.nodes.size(); ++n)
+      while (groupOf[n] > 0 && nodes[groupOf[n]] < 2)
+        groupOf[n] = groups.all()[groupOf[n]].parent;
   }
 
   /// A kernel with several stages is a frame.
@@ -211,7 +227,8 @@ private:
       const Frame::Item &item = frame.items[i];
       LayeredItem box;
       box.width = item.node >= 0 ? widthOf(graph.nodes[item.node].id)
-                                 : widthOf(layout.frames[item.frame].name) + 24;
+                                 : widthOf(layout.frames[item.frame].name) +
+                                       (layout.frames[item.frame].blocks > 0 ? 64 : 24);
       if (!hints.empty())
         box.hint = hints[f][i];
       items.push_back(box);

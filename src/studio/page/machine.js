@@ -97,7 +97,7 @@ Studio.machine = (() => {
     const rows = [["predicted", nodes.map((n) => [n, n.predicted_us || 0])]];
     if (times.size) rows.push(["measured", nodes.map((n) => [n, times.get(n.id) || 0])]);
     const whole = Math.max(...rows.map(([, list]) => list.reduce((sum, [, t]) => sum + t, 0)), 1e-9);
-    const width = 900, left = 74, rowHeight = 46, height = 20 + rows.length * rowHeight + 18;
+    const width = 900, left = 74, rowHeight = 46, height = 14 + rows.length * rowHeight;
     const parts = [];
     rows.forEach(([name, list], r) => {
       let at = 0;

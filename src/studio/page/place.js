@@ -62,7 +62,7 @@ Studio.place = (() => {
     if (left === Infinity) left = right = 0;
     const edge = number === 0 ? 0 : padding;
     for (let p = 0; p < centers.length; ++p) centers[p] += edge - left;
-    const title = number === 0 ? 0 : 60 + 6.6 * Math.min(40, frame.name.length);
+    const title = number === 0 ? 0 : 70 + 6.6 * Math.min(40, frame.name.length);
     const w = Math.max(right - left + 2 * edge, title);
     const shift = (w - (right - left) - 2 * edge) / 2;
     if (shift > 0) for (let p = 0; p < centers.length; ++p) centers[p] += shift;
@@ -70,7 +70,7 @@ Studio.place = (() => {
   }
 
   function sizeOf(graph, number, isOpen, known) {
-    if (!isOpen(number)) return { w: labelWidth(graph.frames[number].name) + 30, h: frameHeight };
+    if (!isOpen(number)) return { w: labelWidth(graph.frames[number].name) + (graph.frames[number].blocks ? 64 : 24), h: frameHeight };
     if (!known.has(number)) known.set(number, inside(graph, number, isOpen, known));
     return known.get(number);
   }

@@ -196,6 +196,7 @@ public:
     identity.port = port > 0 ? port : bind_to_any_port("127.0.0.1");
     if (identity.port <= 0)
       throw Error(ErrorKind::Io, "no port of 127.0.0.1 is free");
+    ::listen(svr_sock_, limits.waiting); // cpp-httplib's own backlog is 5
   }
 
   void end() {

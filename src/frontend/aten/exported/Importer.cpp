@@ -8,21 +8,13 @@
 #include "frontend/aten/exported/Weights.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <set>
 
 namespace headrace::aten {
 
 namespace {
-
-/// Operators whose result shares memory with the first argument: all of it in its order, or not.
-const std::set<std::string> sameMemory{"view",     "_unsafe_view", "reshape", "view_as", "unsqueeze",
-                                       "squeeze",  "flatten",      "unflatten", "contiguous", "alias",
-                                       "detach",   "dropout",      "feature_dropout", "to",
-                                       "type_as",  "reshape_as", "alpha_dropout", "float"};
-const std::set<std::string> partMemory{
-    "permute", "transpose", "t",        "expand",    "expand_as", "slice",    "select", "narrow",
-    "split",   "chunk",     "split_with_sizes", "unbind", "diagonal", "unfold", "movedim", "swapaxes",
-    "numpy_T", "mT",        "broadcast_to", "tensor_split", "swapdims", "moveaxis", "unsafe_split"};
 
 constexpr std::string_view operatorPrefix = "torch.ops.aten.";
 /// Functions that call a graph under a setting that has no effect on inference.
@@ -112,14 +104,14 @@ private:
       auto local = value.at("arg").at("name").get<std::string>();
       builder.at(local);
       Tensor tensor = weights.find(value.at(title->second).get<std::string>());
-      scope.set(local, builder.constant(tensor), Origin::Constant);
+      scope.set(local, builder.constant(tensor), Scope::Origin::Constant);
     }
   }
 
   void addInput(const Json &graph, const std::string &input) {
     builder.at(input);
     ResultType type = typeOf(graph, input);
-    scope.set(input, builder.input(input, type.type, type.sizes), Origin::Input);
+    scope.set(input, builder.input(input, type.type, type.sizes), Scope::Origin::Input);
   }
 
   void addOutputs(const Json &signature) {
@@ -266,21 +258,21 @@ private:
     for (const Json &output : outputs)
       addResults(graph, output, read, names, types);
     builder.at(names.empty() ? full : names.front());
-    Call call(builder, packet, std::move(arguments), std::move(types), false);
+    Call call(builder, packet, arguments, types, false);
     Value found = (*findOperator(full))(call);
     if (plain) {
       const auto *changed = found.as<Node>();
-      if (!changed || first.empty())
+      const auto *given = first.empty() ? nullptr : values.get(first).as<Node>();
+      if (!changed || !given || names.empty())
         throw Unsupported("a change in place");
-      Node same = builder.cast(*changed, builder.dtype(*values.get(first).as<Node>()));
+      Node same = builder.broadcast(builder.cast(*changed, builder.dtype(*given)),
+                                    builder.shape(*given));
       values.change(builder, first, same);
-      values.set(names.front(), same, Origin::Same, first);
+      values.setSame(names.front(), first);
       return;
     }
-    Origin origin = sameMemory.contains(packet)   ? Origin::Same
-                    : partMemory.contains(packet) ? Origin::View
-                                                  : Origin::Computed;
-    setResults(found, names, call, values, origin, origin == Origin::Computed ? "" : first);
+    setResults(found, names, call, values, isView(packet) && !first.empty()
+                   ? std::optional(View{first, full, arguments, types, 0}) : std::nullopt);
   }
 
   void addResults(const Json &graph, const Json &output, const std::set<std::string> &read,
@@ -307,11 +299,14 @@ private:
   }
 
   void setResults(const Value &found, const std::vector<std::string> &names, const Call &call,
-                  Scope &values, Origin origin, const std::string &of) {
+                  Scope &values, std::optional<View> view) {
     auto set = [&](size_t i, const Value &value) {
       if (const auto *node = value.as<Node>()) {
-        checkType(names[i], *node, call.result(i));
-        values.set(names[i], value, origin, of);
+        checkType(names.at(i), *node, call.result(i));
+        if (view)
+          view->number = i, values.setView(names[i], value, *view);
+        else
+          values.set(names[i], value);
       } else if (call.resultIsUsed(i)) {
         throw Unsupported("result " + std::to_string(i));
       }
@@ -351,7 +346,7 @@ private:
     for (size_t i = 0; i < operands.size(); ++i) {
       auto [kind, value] = alternative(body->at("inputs")[i]);
       if (kind == "as_tensor")
-        inner.set(value.at("name").get<std::string>(), operands[i], Origin::Input);
+        inner.set(value.at("name").get<std::string>(), operands[i], Scope::Origin::Input);
     }
     writeNodes(*body, inner);
     const Json &outputs = node.at("outputs"), &yields = body->at("outputs");
@@ -467,9 +462,13 @@ constexpr int64_t schemaVersion = 8;
 
 bool isNamedLikeExported(const std::filesystem::path &path) { return path.extension() == ".pt2"; }
 
-void importExported(const std::shared_ptr<const MappedFile> &file, const std::string &name,
-                    GraphBuilder &builder) {
-  Archive archive(Bytes(file->data(), file->size()), name);
+bool isLikeExported(std::span<const std::byte> bytes) {
+  return bytes.size() > 2 && bytes[0] == std::byte{'P'} && bytes[1] == std::byte{'K'};
+}
+
+void importExported(std::span<const std::byte> bytes, const std::shared_ptr<const void> &owner,
+                    const std::string &name, GraphBuilder &builder) {
+  Archive archive(bytes, name);
   Bytes text = programOf(archive);
   if (text.size() > maxProgramBytes)
     archive.fail("expected a program of at most 256 MB of JSON");
@@ -480,7 +479,7 @@ void importExported(const std::shared_ptr<const MappedFile> &file, const std::st
     if (version != schemaVersion)
       throw Unsupported("version " + std::to_string(version) + " of the format; expected " +
                         std::to_string(schemaVersion));
-    Importer(name, builder).run(program, Weights(archive, file));
+    Importer(name, builder).run(program, Weights(archive, owner));
   } catch (const Unsupported &error) {
     throw Error(ErrorKind::Unsupported, name + ": not supported: " + error.what());
   } catch (const Json::exception &error) {

@@ -74,7 +74,7 @@ static Value threshold(Call &c) {
 static Value glu(Call &c) {
   Node x = c.tensor("self");
   int64_t axis = c.axis("dim", c.rank(x), -1);
-  Size half = c.shape()[axis];
+  Size half = c.shape().at(axis);
   Node gate = c.map("sigmoid", {c.part(x, axis, half, half)});
   return c.map("mul", {c.part(x, axis, int64_t{0}, half), gate});
 }

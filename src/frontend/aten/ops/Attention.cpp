@@ -27,6 +27,7 @@ static std::optional<Node> biasOf(Call &c, Node query) {
 
 /// A query whose keys are all masked gets 0, and so do its gradients.
 static Node attended(Call &c, Node query, Node key, Node value) {
+  c.require(c.rank(query) >= 2, "matrices of queries, keys and values");
   auto bias = biasOf(c, query);
   return c.b.attention(query, key, value, bias, scaleOf(c, query), c.flag("is_causal", false),
                        bias.has_value());
@@ -41,6 +42,7 @@ static Value attention(Call &c) {
 /// Heads of keys and values, each for several heads of queries.
 static Node repeatedHeads(Call &c, Node x, const Size &heads) {
   Sizes shape = c.b.shape(x);
+  c.require(shape.size() >= 3, "heads");
   size_t axis = shape.size() - 3;
   auto own = known(shape[axis]), wanted = known(heads);
   if (!own || !wanted)
@@ -59,7 +61,8 @@ static Value scaledDotProduct(Call &c) {
     c.unsupported("dropout inside of attention");
   Node query = c.tensor("query"), key = c.tensor("key"), value = c.tensor("value");
   if (c.flag("enable_gqa", false)) {
-    Size heads = c.b.shape(query)[c.rank(query) - 3];
+    c.require(c.rank(query) >= 3, "heads");
+    Size heads = c.b.shape(query).at(c.rank(query) - 3);
     key = repeatedHeads(c, key, heads), value = repeatedHeads(c, value, heads);
   }
   return attended(c, query, key, value);

@@ -22,10 +22,10 @@ static Value range(Call &c) {
     start = 0;
   if (step.isNone())
     step = 1;
-  auto count = known(c.shape()[0]);
+  auto count = known(c.shape().at(0));
   auto first = numberIn(start), by = numberIn(step);
   if (!count || !first || !by) {
-    Node places = c.b.cast(c.iota(c.shape()[0]), c.type());
+    Node places = c.b.cast(c.iota(c.shape().at(0)), c.type());
     return c.map("add", {c.map("mul", {places, step}), start});
   }
   if (!isFloat(c.type())) {
@@ -42,7 +42,7 @@ static Value range(Call &c) {
 
 /// From both ends, as PyTorch does.
 static Value linearSpace(Call &c) {
-  auto count = known(c.shape()[0]);
+  auto count = known(c.shape().at(0));
   auto start = numberIn(c["start"]), end = numberIn(c["end"]);
   if (!count || !start || !end)
     c.unsupported(c.name + " of values that are not known");
@@ -64,12 +64,14 @@ static Node matrixOfFlags(Call &c, int64_t rows, int64_t columns, auto holds) {
 
 static Value eye(Call &c) {
   Integers sizes = c.fixed(c.shape(), "eye");
+  c.require(sizes.size() == 2, "a matrix");
   return c.b.cast(matrixOfFlags(c, sizes[0], sizes[1], std::equal_to<int64_t>()), c.type());
 }
 
 static Write triangle(bool upper) {
   return [upper](Call &c) -> Value {
     Sizes shape = c.shape();
+    c.require(shape.size() >= 2, "matrices");
     Integers sizes = c.fixed(std::span(shape).last(2), "a triangle");
     int64_t diagonal = c.integer("diagonal", 0);
     Node kept = matrixOfFlags(c, sizes[0], sizes[1], [&](int64_t i, int64_t j) {

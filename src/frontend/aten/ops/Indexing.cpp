@@ -150,7 +150,7 @@ static Value indexRows(Call &c) {
   Size outer = c.product(std::span(shape).first(axis));
   Size inner = c.product(std::span(shape).subspan(axis + 1));
   Node index = c.flat(c.tensor("index"));
-  Sizes rows{outer, c.b.shape(index)[0], inner};
+  Sizes rows{outer, c.b.shape(index).at(0), inner};
   const Sizes ones(3, int64_t{1});
   Node updates = c.name == "index_fill"
                      ? c.b.broadcast(c.b.reshape(c.typed(c["value"], c.type()), ones), rows)
@@ -338,7 +338,7 @@ static Value maskedScatter(Call &c) {
   Node places = c.flat(c.b.broadcast(mask, c.shape()));
   Node number = c.b.scan("sum", c.b.cast(places, DType::I64), 0, true, false);
   Node elements = c.flat(c.tensor("source"));
-  Size count = c.b.shape(elements)[0];
+  Size count = c.b.shape(elements).at(0);
   if (known(count) == 0)
     return c.b.broadcast(x, c.shape());
   // Beyond the mask's last place there is nothing to read.
@@ -360,7 +360,7 @@ static Value embeddingBag(Call &c) {
       (c.flag("scale_grad_by_freq", false) || c.flag("sparse", false) || mode == 2))
     c.unsupported("a gradient of embedding_bag with these options");
   DType type = c.type(table);
-  Size count = c.b.shape(indices)[0], bags = c.b.shape(offsets)[0];
+  Size count = c.b.shape(indices).at(0), bags = c.b.shape(offsets).at(0);
   Node rows = c.b.gather(table, indices, 0, false);
   Node place = c.b.reshape(c.iota(count), {count, int64_t{1}});
   Node starts = c.b.reshape(c.b.cast(offsets, DType::I64), {int64_t{1}, bags});
@@ -372,7 +372,7 @@ static Value embeddingBag(Call &c) {
   Node factor = used;
   if (auto weights = c.optionalTensor("per_sample_weights"))
     factor = c.mapAs(type, "mul", {used, *weights});
-  Size width = c.b.shape(table)[1], wanted = c.shape()[0];
+  Size width = c.b.shape(table).at(1), wanted = c.shape().at(0);
   auto combined = [&](Node each, double start, const std::string &kind, const Size &columns) {
     Node data = c.full(start, type, {int64_t{1}, wanted, columns});
     return scatterRows(c, c.unsqueeze(each, {0}), bag, data, kind);

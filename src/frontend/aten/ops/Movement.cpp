@@ -32,7 +32,7 @@ static Size clamped(Call &c, const Value &given, const Size &size) {
 Size sliceStart(Call &c, Node x, int64_t axis, const Size &count) {
   if (known(count) == 0)
     return int64_t{0};
-  Size size = c.b.shape(x)[axis];
+  Size size = c.b.shape(x).at(axis);
   // Of a dynamic dimension, the last elements: fewer if it does not have as many.
   const auto *given = c["start"].as<int64_t>();
   const auto *end = c["end"].as<int64_t>();
@@ -45,22 +45,22 @@ Size sliceStart(Call &c, Node x, int64_t axis, const Size &count) {
 static Value slice(Call &c) {
   Node x = c.tensor("self");
   int64_t axis = c.axis("dim", c.rank(x), 0);
-  Size count = c.shape()[axis];
+  Size count = c.shape().at(axis);
   return c.part(x, axis, sliceStart(c, x, axis, count), count, c.integer("step", 1));
 }
 
 static Value select(Call &c) {
   Node x = c.tensor("self");
   int64_t axis = c.axis("dim", c.rank(x));
-  Size at = position(c, c.size("index"), c.b.shape(x)[axis]);
+  Size at = position(c, c.size("index"), c.b.shape(x).at(axis));
   return c.b.reshape(c.part(x, axis, at, int64_t{1}), c.shape());
 }
 
 static Value narrow(Call &c) {
   Node x = c.tensor("self");
   int64_t axis = c.axis("dim", c.rank(x));
-  Size start = position(c, c.size("start"), c.b.shape(x)[axis]);
-  return c.part(x, axis, start, c.shape()[axis]);
+  Size start = position(c, c.size("start"), c.b.shape(x).at(axis));
+  return c.part(x, axis, start, c.shape().at(axis));
 }
 
 /// Consecutive parts, with the sizes that the results have.
@@ -70,7 +70,7 @@ static Value split(Call &c) {
   Size start = int64_t{0};
   List parts;
   for (size_t i = 0; i < c.resultCount(); ++i) {
-    Size size = c.result(i).sizes[axis];
+    Size size = c.result(i).sizes.at(axis);
     parts.push_back(c.part(x, axis, start, size));
     start = c.add(start, size);
   }
@@ -94,8 +94,8 @@ static Value flip(Call &c) {
   Integers steps(sizes.size(), 1);
   Integers axes = c.integers("dims");
   for (int64_t axis : axes) {
-    axis = axis < 0 ? axis + c.rank(x) : axis;
-    starts[axis] = c.sub(sizes[axis], int64_t{1});
+    axis = c.checkedAxis(axis, c.rank(x));
+    starts.at(axis) = c.sub(sizes[axis], int64_t{1});
     steps[axis] = -1;
   }
   return c.b.slice(x, starts, sizes, steps);
@@ -125,6 +125,7 @@ static Value stack(Call &c) {
 /// Pads of the last dimension come first; a negative one cuts.
 static Node padded(Call &c, Node x, const Integers &pads, double value) {
   int64_t rank = c.rank(x);
+  c.require(pads.size() / 2 <= static_cast<size_t>(rank), "at most two pads for each dimension");
   Integers low(rank, 0), high(rank, 0);
   for (size_t i = 0; i < pads.size() / 2; ++i) {
     low[rank - 1 - i] = pads[2 * i];
@@ -133,7 +134,7 @@ static Node padded(Call &c, Node x, const Integers &pads, double value) {
   for (int64_t axis = 0; axis < rank; ++axis) {
     int64_t cutLow = std::max(-low[axis], int64_t{0}), cutHigh = std::max(-high[axis], int64_t{0});
     if (cutLow || cutHigh)
-      x = c.part(x, axis, cutLow, c.sub(c.b.shape(x)[axis], cutLow + cutHigh));
+      x = c.part(x, axis, cutLow, c.sub(c.b.shape(x).at(axis), cutLow + cutHigh));
     low[axis] = std::max(low[axis], int64_t{0});
     high[axis] = std::max(high[axis], int64_t{0});
   }
@@ -159,9 +160,10 @@ static Node paddedPlaces(Call &c, const Size &size, int64_t low, int64_t high,
 
 static Node paddedByIndex(Call &c, Node x, const Integers &pads, const std::string &mode) {
   int64_t rank = c.rank(x);
+  c.require(pads.size() / 2 <= static_cast<size_t>(rank), "at most two pads for each dimension");
   for (size_t i = 0; i < pads.size() / 2; ++i) {
     int64_t axis = rank - 1 - static_cast<int64_t>(i);
-    Node places = paddedPlaces(c, c.b.shape(x)[axis], pads[2 * i], pads[2 * i + 1], mode);
+    Node places = paddedPlaces(c, c.b.shape(x).at(axis), pads[2 * i], pads[2 * i + 1], mode);
     x = c.b.gather(x, places, axis, false);
   }
   return x;
@@ -177,7 +179,7 @@ static Value difference(Call &c) {
       parts.push_back(*each);
   Node whole = c.b.concat(parts, axis);
   for (int64_t i = 0; i < c.integer("n", 1); ++i) {
-    Size rest = c.sub(c.b.shape(whole)[axis], int64_t{1});
+    Size rest = c.sub(c.b.shape(whole).at(axis), int64_t{1});
     Node next = c.part(whole, axis, int64_t{1}, rest), now = c.part(whole, axis, int64_t{0}, rest);
     whole = c.map(c.type() == DType::Bool ? "not_equal" : "sub", {next, now});
   }
@@ -204,8 +206,8 @@ static Value roll(Call &c) {
   bool isFlat = axes.empty();
   Node y = isFlat ? c.flat(x) : x;
   for (size_t i = 0; i < shifts.size(); ++i) {
-    int64_t axis = isFlat ? 0 : axes[i] < 0 ? axes[i] + c.rank(x) : axes[i];
-    Size size = c.b.shape(y)[axis];
+    int64_t axis = isFlat ? 0 : c.checkedAxis(axes.at(i), c.rank(x));
+    Size size = c.b.shape(y).at(axis);
     auto number = known(size);
     int64_t shift = shifts[i];
     if (number)

@@ -45,6 +45,7 @@ static Node layerNormed(Call &c, size_t dims) {
   Node x = c.tensor("input");
   DType type = c.type(x);
   int64_t axis = c.rank(x) - static_cast<int64_t>(dims);
+  c.require(axis >= 0, "at most as many dimensions as the input has");
   x = c.widened(x);
   auto scale = c.widened(c.optionalTensor("weight")), bias = c.widened(c.optionalTensor("bias"));
   Sizes own = c.b.shape(x);
@@ -63,6 +64,7 @@ static Value rmsNorm(Call &c) {
   Node x = c.tensor("input");
   DType type = c.type(x);
   auto dims = static_cast<int64_t>(c.sizes("normalized_shape").size());
+  c.require(dims <= c.rank(x), "at most as many dimensions as the input has");
   double eps = c.has("eps") ? c.number("eps")
                : type == DType::F64 ? std::numeric_limits<double>::epsilon()
                                     : std::numeric_limits<float>::epsilon();
@@ -87,6 +89,7 @@ static Node groupNormed(Call &c, int64_t groups) {
   Node x = c.tensor("input");
   DType type = c.type(x);
   Sizes shape = c.b.shape(x);
+  c.require(shape.size() >= 2 && groups > 0, "channels in groups");
   x = c.widened(x);
   auto scale = c.widened(c.optionalTensor("weight")), bias = c.widened(c.optionalTensor("bias"));
   Size whole = c.product(std::span(shape).subspan(1));
@@ -103,7 +106,7 @@ static Value groupNorm(Call &c) { return groupNormed(c, c.integer("num_groups"))
 static Node normalizedByStatistics(Call &c) {
   Node x = c.tensor("input");
   DType type = c.type(x);
-  Sizes channels{c.b.shape(x)[1]};
+  Sizes channels{c.b.shape(x).at(1)};
   x = c.widened(x);
   DType wide = c.type(x);
   auto parameter = [&](const char *name, double otherwise) {
@@ -132,7 +135,7 @@ static Normalized normalizedByBatch(Call &c) {
   Moments found = moments(c, x, axes, 0);
   Node factor = c.map("rsqrt", {c.map("add", {found.variance, c.number("eps", 1e-5)})});
   Node normal = c.map("mul", {c.map("sub", {x, found.mean}), factor});
-  Sizes channels{c.b.shape(x)[1]};
+  Sizes channels{c.b.shape(x).at(1)};
   return {c.b.cast(affine(c, normal, scale, bias), type), c.b.reshape(found.mean, channels),
           c.b.reshape(found.variance, channels)};
 }

@@ -47,7 +47,7 @@ static Value sort(Call &c) {
   if (c.rank(x) == 0)
     return ofScalar(c);
   int64_t axis = c.axis("dim", c.rank(x), -1);
-  auto found = ordered(c, x, axis, c.flag("descending", false), c.b.shape(x)[axis]);
+  auto found = ordered(c, x, axis, c.flag("descending", false), c.b.shape(x).at(axis));
   return pair(found.values, found.positions);
 }
 
@@ -57,7 +57,7 @@ static Value argsort(Call &c) {
     return c.full(0, DType::I64, {});
   int64_t axis = c.axis("dim", c.rank(x), -1);
   return c.b.sort(c.b.detach(comparable(c, x)), axis, c.flag("descending", false),
-                  c.b.shape(x)[axis]);
+                  c.b.shape(x).at(axis));
 }
 
 static Value topK(Call &c) {
@@ -88,7 +88,7 @@ static Node isNan(Call &c, Node x) { return c.b.cast(c.map("is_nan", {x}), DType
 
 /// The lower one of two; NaN if there is one.
 static Ordered medianAlong(Call &c, Node x, int64_t axis) {
-  auto size = known(c.b.shape(x)[axis]);
+  auto size = known(c.b.shape(x).at(axis));
   if (!size || *size == 0)
     c.unsupported("the median of a dynamic dimension");
   Ordered found = atRank(c, x, axis, (*size - 1) / 2);
@@ -116,7 +116,7 @@ static Value medianOfAll(Call &c) {
 static Ordered nanMedianAlong(Call &c, Node x, int64_t axis) {
   if (!isFloat(c.type(x)))
     return medianAlong(c, x, axis);
-  Size size = c.b.shape(x)[axis];
+  Size size = c.b.shape(x).at(axis);
   Node odd = isNan(c, x);
   Node keys = c.b.detach(c.select(odd, infinity, x, c.type(x)));
   Node order = c.b.sort(keys, axis, false, size);
@@ -147,7 +147,7 @@ static Value searchSorted(Call &c) {
     rows = takenAt(c, rows, *sorter, c.rank(rows) - 1);
   if (c.rank(rows) == 1) {
     Sizes sizes(c.rank(values), int64_t{1});
-    sizes.push_back(c.b.shape(rows)[0]);
+    sizes.push_back(c.b.shape(rows).at(0));
     rows = c.b.reshape(rows, sizes);
   } else {
     rows = c.unsqueeze(rows, {c.rank(rows) - 1});

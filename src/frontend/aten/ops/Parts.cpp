@@ -11,13 +11,13 @@ static Node placedAlong(Call &c, Node x, Node source, int64_t axis, const Size &
                         int64_t step) {
   Sizes shape = c.b.shape(x);
   source = c.b.cast(source, c.type());
-  Size count = c.b.shape(source)[axis];
+  Size count = c.b.shape(source).at(axis);
   if (step == 1) {
     Size end = c.add(start, count);
     std::vector<Node> pieces;
     for (Node each : {c.part(x, axis, int64_t{0}, start), source,
                       c.part(x, axis, end, c.sub(shape[axis], end))})
-      if (known(c.b.shape(each)[axis]) != 0)
+      if (known(c.b.shape(each).at(axis)) != 0)
         pieces.push_back(each);
     return pieces.empty() ? x : c.b.concat(pieces, axis);
   }
@@ -38,7 +38,7 @@ static Value sliceScatter(Call &c) {
   Node x = c.tensor("self");
   int64_t axis = c.axis("dim", c.rank(x), 0);
   Node source = c.tensor("src");
-  Size start = sliceStart(c, x, axis, c.b.shape(source)[axis]);
+  Size start = sliceStart(c, x, axis, c.b.shape(source).at(axis));
   return placedAlong(c, x, source, axis, start, c.integer("step", 1));
 }
 
@@ -99,7 +99,7 @@ static Value unfold(Call &c) {
   if (rank == 0)
     return c.b.reshape(x, c.shape());
   int64_t axis = c.axis("dimension", rank), size = c.integer("size"), step = c.integer("step");
-  auto count = known(c.shape()[axis]);
+  auto count = known(c.shape().at(axis));
   if (!count)
     c.unsupported("windows of a dynamic dimension");
   Integers at, order;

@@ -136,6 +136,7 @@ using MakeTaps = std::function<Taps(const Axis &)>;
 static Node resized(Call &c, const MakeTaps &tapsOf) {
   Node x = image(c);
   Sizes from = c.b.shape(x), to = c.shape();
+  c.require(to.size() >= 3 && from.size() == to.size(), "a batch of images");
   size_t rank = to.size() - 2;
   Node result = c.widened(x);
   for (size_t i = 0; i < rank; ++i) {
@@ -151,7 +152,9 @@ static Node resized(Call &c, const MakeTaps &tapsOf) {
 /// Every element as often as its dimension grows; nothing if a dimension does not grow by an integer.
 static std::optional<Node> repeated(Call &c) {
   Node x = image(c);
-  Sizes from = c.b.shape(x), to = c.shape(), apart{from[0], from[1]}, wide = apart;
+  Sizes from = c.b.shape(x), to = c.shape();
+  c.require(to.size() >= 3 && from.size() == to.size(), "a batch of images");
+  Sizes apart{from[0], from[1]}, wide = apart;
   size_t rank = to.size() - 2;
   for (size_t i = 0; i < rank; ++i) {
     auto size = known(from[i + 2]), wanted = known(to[i + 2]);

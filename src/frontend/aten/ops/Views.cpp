@@ -18,7 +18,8 @@ static Value permute(Call &c) {
   Node x = c.tensor("self");
   Integers order = c.integers("dims");
   for (int64_t &each : order)
-    each = each < 0 ? each + c.rank(x) : each;
+    each = c.checkedAxis(each, c.rank(x));
+  c.require(static_cast<int64_t>(order.size()) == c.rank(x), "every dimension once");
   return c.b.transpose(x, order);
 }
 
@@ -49,8 +50,10 @@ static Value moved(Call &c) {
   Node x = c.tensor("self");
   int64_t rank = c.rank(x);
   Integers from = c.integers("source"), to = c.integers("destination"), order(rank, -1), rest;
+  if (rank == 0)
+    return x;
   for (size_t i = 0; i < from.size(); ++i)
-    order[(to[i] + rank) % rank] = (from[i] + rank) % rank;
+    order[c.checkedAxis(to.at(i), rank)] = c.checkedAxis(from[i], rank);
   for (int64_t axis = 0; axis < rank; ++axis)
     if (!std::ranges::count(order, axis))
       rest.push_back(axis);
@@ -80,6 +83,7 @@ static Value repeated(Call &c) {
 static Value pixelShuffle(Call &c) {
   Node x = c.tensor("self");
   int64_t factor = c.integer("upscale_factor"), rank = c.rank(x);
+  c.require(rank >= 3 && c.shape().size() == static_cast<size_t>(rank), "an image");
   Sizes sizes = c.b.shape(x), result = c.shape();
   Sizes apart(sizes.begin(), sizes.end() - 3);
   Integers order = ascending(rank - 3);
@@ -92,6 +96,7 @@ static Value pixelShuffle(Call &c) {
 static Value pixelUnshuffle(Call &c) {
   Node x = c.tensor("self");
   int64_t factor = c.integer("downscale_factor"), rank = c.rank(x);
+  c.require(rank >= 3 && c.shape().size() == static_cast<size_t>(rank), "an image");
   Sizes sizes = c.b.shape(x), result = c.shape();
   Sizes apart(sizes.begin(), sizes.end() - 2);
   Integers order = ascending(rank - 2);
@@ -105,6 +110,7 @@ static Value channelShuffle(Call &c) {
   Node x = c.tensor("self");
   Sizes apart = c.b.shape(x);
   int64_t groups = c.integer("groups");
+  c.require(apart.size() >= 2, "an image");
   apart[1] = c.b.arithmetic("floordiv", apart[1], groups);
   apart.insert(apart.begin() + 1, groups);
   Integers order = ascending(static_cast<int64_t>(apart.size()));

@@ -12,6 +12,8 @@ namespace headrace::aten {
 static Integers spread(Integers numbers, size_t rank, int64_t otherwise) {
   if (numbers.empty())
     numbers = {otherwise};
+  if (numbers.size() != 1 && numbers.size() != rank)
+    throw Unsupported("a window of another rank than the image");
   return numbers.size() == 1 ? Integers(rank, numbers[0]) : numbers;
 }
 
@@ -22,6 +24,8 @@ static Integers concatenated(Integers a, const Integers &b) {
 
 /// An image may come without a batch.
 static Node batched(Call &c, Node x, size_t rank) {
+  auto own = static_cast<size_t>(c.rank(x));
+  c.require(own == rank + 1 || own == rank + 2, "an image with channels");
   return c.rank(x) == static_cast<int64_t>(rank) + 2 ? x : c.unsqueeze(x, {0});
 }
 
@@ -53,13 +57,14 @@ static Node turnedFilter(Call &c, Node weight, int64_t groups) {
 
 /// A convolution of the elements a stride apart with the filter turned around.
 static Node transposedConvolution(Call &c, Node x, Node weight, const Convolution &k) {
-  Sizes sizes = c.b.shape(x), window = c.b.shape(weight);
+  Sizes sizes = c.b.shape(x);
+  Integers window = c.fixed(c.b.shape(weight), "a transposed convolution with a filter");
   Sizes spaced{sizes[0], sizes[1]}, kept = spaced;
   Integers starts{0, 0}, steps{1, 1};
   Sizes cutStarts{int64_t{0}, int64_t{0}};
   bool isCut = false;
   for (size_t i = 0; i < k.strides.size(); ++i) {
-    int64_t low = k.dilations[i] * (*known(window[i + 2]) - 1) - k.pads[i];
+    int64_t low = k.dilations[i] * (window[i + 2] - 1) - k.pads[i];
     int64_t high = low + k.extra[i];
     Size length = c.mul(c.sub(sizes[i + 2], int64_t{1}), k.strides[i]);
     length = c.add(length, 1 + std::max(low, int64_t{0}) + std::max(high, int64_t{0}));
@@ -76,9 +81,15 @@ static Node transposedConvolution(Call &c, Node x, Node weight, const Convolutio
                          k.groups);
 }
 
+/// The number of spatial dimensions.
+static size_t windowRank(Call &c) {
+  c.require(c.rank(c.tensor("weight")) >= 3, "a filter with channels");
+  return c.rank(c.tensor("weight")) - 2;
+}
+
 static Node convolved(Call &c, bool isTransposed, const Integers &low, const Integers &high) {
   Node x = c.tensor("input"), weight = c.tensor("weight");
-  size_t rank = c.rank(weight) - 2;
+  size_t rank = windowRank(c);
   bool isBatched = c.rank(x) == static_cast<int64_t>(rank) + 2;
   x = batched(c, x, rank);
   Convolution k{spread(c.integers("stride"), rank, 1), low,
@@ -94,7 +105,7 @@ static Node convolved(Call &c, bool isTransposed, const Integers &low, const Int
 }
 
 static Value convolution(Call &c) {
-  size_t rank = c.rank(c.tensor("weight")) - 2;
+  size_t rank = windowRank(c);
   Integers pads = spread(c.integers("padding"), rank, 0);
   return convolved(c, c.flag("transposed", false), pads, pads);
 }
@@ -102,20 +113,21 @@ static Value convolution(Call &c) {
 /// `padding` may also be "same" or "valid".
 static Value plainConvolution(Call &c) {
   Node weight = c.tensor("weight");
-  size_t rank = c.rank(weight) - 2;
+  size_t rank = windowRank(c);
   if (!c["padding"].as<std::string>())
     return convolution(c);
   Integers low(rank, 0), high(rank, 0), dilations = spread(c.integers("dilation"), rank, 1);
+  Integers window = c.fixed(c.b.shape(weight), "a convolution with a filter");
   if (c.text("padding", "") == "same")
     for (size_t i = 0; i < rank; ++i) {
-      int64_t total = dilations[i] * (*known(c.b.shape(weight)[i + 2]) - 1);
+      int64_t total = dilations[i] * (window[i + 2] - 1);
       low[i] = total / 2, high[i] = total - total / 2;
     }
   return convolved(c, false, low, high);
 }
 
 static Value plainTransposed(Call &c) {
-  size_t rank = c.rank(c.tensor("weight")) - 2;
+  size_t rank = windowRank(c);
   Integers pads = spread(c.integers("padding"), rank, 0);
   return convolved(c, true, pads, pads);
 }
@@ -132,6 +144,8 @@ struct Pooling {
 } // namespace
 
 static Pooling poolingOf(Call &c, size_t rank) {
+  c.require(c.rank(c.tensor("self")) > static_cast<int64_t>(rank) &&
+                c.shape().size() > rank, "an image with channels");
   Integers window = spread(c.integers("kernel_size"), rank, 1);
   Integers given = c.integers("stride");
   Pooling p{window, given.empty() ? window : spread(given, rank, 1),
@@ -206,6 +220,7 @@ static Write maxPool(size_t rank) {
 static Write maxPoolWithPlaces(size_t rank) {
   return [rank](Call &c) -> Value {
     Sizes sizes = c.b.shape(c.tensor("self"));
+    c.require(sizes.size() > rank, "an image with channels");
     auto spatial = std::span(sizes).last(rank);
     bool isKnown = std::ranges::all_of(spatial, [](const Size &s) { return known(s).has_value(); });
     Value places;
@@ -259,6 +274,7 @@ static Value adaptiveAverage(Call &c) {
   Node x = c.tensor("self");
   size_t rank = c.integers("output_size").size();
   Sizes from = c.b.shape(x), to = c.shape();
+  c.require(from.size() > rank && to.size() == from.size(), "an image with channels");
   auto source = std::span(from).last(rank), result = std::span(to).last(rank);
   if (std::ranges::all_of(result, [](const Size &size) { return known(size) == 1; })) {
     Integers axes(rank);
@@ -289,6 +305,7 @@ static Value adaptiveMax(Call &c) {
   Node x = c.tensor("self");
   size_t rank = c.integers("output_size").size();
   Sizes from = c.b.shape(x), to = c.shape();
+  c.require(from.size() > rank && to.size() == from.size(), "an image with channels");
   Integers sizes = c.fixed(std::span(from).last(rank), "adaptive pooling");
   Integers wanted = c.fixed(std::span(to).last(rank), "adaptive pooling");
   Integers places{0};
