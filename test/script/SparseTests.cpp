@@ -43,6 +43,9 @@ const char *kScript = R"(
   t3 = matrix(X, rows = 30, cols = 1); t4 = lower.tri(target = X, diag = TRUE, values = TRUE)
   t5 = upper.tri(target = X, diag = FALSE, values = TRUE); t6 = lower.tri(target = X, values = FALSE)
   s1 = ifelse(X, Y, 0); s2 = ifelse(X > 0, u, 0); s3 = ifelse(X != 0, 2, 0); s4 = ifelse(X, X, u)
+  u1 = sum(X == 0); u2 = rowSums(X == 0); u3 = colSums(exp(X)); u4 = sum(exp(X) - 1 + (X <= 0))
+  u5 = sum((X * 2) >= 0); u6 = rowSums(!(X != 0)); u7 = ifelse(X > 0, X * Y, 0); u8 = ifelse(X > 0, X, 0)
+  u9 = colSums(1 - abs(X)); u0 = sum(X + 1) + sum(1 / (X + 3))
   r1 = X[1:3, ] %*% t(X[2:6, ]); r2 = X[, 1:2] %*% v[1:2, ]
 )";
 
