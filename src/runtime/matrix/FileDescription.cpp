@@ -63,7 +63,7 @@ public:
       file.fail("expected a JSON object, { \"data_type\": ... }");
   }
 
-  /// A whole number of 0 or more; -1 says that it is unknown.
+  /// An integer of 0 or more; -1 says that it is unknown.
   std::optional<int64_t> size(const char *key) const {
     const Json *entry = find(key);
     if (!entry)

@@ -21,7 +21,7 @@ enum class FileContent { Matrix, Scalar, Frame };
 /// The type of a file's values.
 enum class FileValue { Double, Integer, Boolean, String };
 
-/// Metadata of a data file: from the JSON `file.mtd` beside it, or from the call that reads it. A
+/// Metadata of a data file: from the JSON `file.mtd` next to it, or from the call that reads it. A
 /// missing entry is found in the file, or has the default named here.
 struct FileDescription {
   std::optional<FileContent> content; ///< a matrix

@@ -19,7 +19,7 @@ struct CellList {
   std::vector<double> values;
 };
 
-/// Reads lines `row column value`, or `row column` where all values are 1; blank lines and those
+/// Reads lines `row column value`, or `row column` if all values are 1; blank lines and those
 /// that begin with % are skipped.
 struct CellFormat {
   int64_t rows, cols;

@@ -62,7 +62,7 @@ int CallBuilder::seq() {
   Size stride = step < 0 ? Size(1) : write.at(step).known.value;
   if (stride.isConstant(1)) {
     rows = last - first + 1;
-    // Down by ones where the end is below the start.
+    // Down by ones if the end is below the start.
     bool down = step < 0 && rows.constant() && *rows.constant() < 1;
     if (down)
       rows = first - last + 1;
@@ -92,7 +92,7 @@ int CallBuilder::bindRows() {
   return lists ? bindLists() : write.bind(false, all, call->builtin->name);
 }
 
-/// Strings beside one another are lines.
+/// Strings next to one another are lines.
 int CallBuilder::bindColumns() {
   if (write.at(all[0]).known.type.data == DataType::List)
     return bindLists();
@@ -296,7 +296,7 @@ int CallBuilder::oneColumn() {
   return function(matrixOf(write.at(all[0]).known.rows, 1));
 }
 
-/// Matrices unless the call says otherwise; sizes where the call gives them.
+/// Matrices unless the call says otherwise; sizes if the call gives them.
 int CallBuilder::read() {
   int type = argument("data_type");
   if (type >= 0) {

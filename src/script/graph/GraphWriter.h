@@ -10,7 +10,7 @@ struct Extents {
   double rows, cols;
 };
 
-/// Adds operations to a graph: finds equal ones, derives sizes, types and density, and refuses
+/// Adds operations to a graph: finds equal ones, derives sizes, types and density, and rejects
 /// operands that do not fit.
 class GraphWriter {
 public:
@@ -64,7 +64,7 @@ public:
     return !options.executes || options.executes(function);
   }
   bool inRun() const { return options.symbols.has_value(); }
-  /// Equal as far as can be told; `irregular` is set where only the values are.
+  /// Equal as far as can be told; `irregular` is set if only the values are.
   bool fits(const Size &a, const Size &b, bool &irregular) const;
   void expectMatrix(int x, const char *what);
 

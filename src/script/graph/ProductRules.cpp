@@ -1,4 +1,4 @@
-// Products written in another order where that takes less work.
+// Products written in another order if that takes less work.
 #include "script/graph/GraphWriter.h"
 #include <algorithm>
 
@@ -29,7 +29,7 @@ int GraphWriter::negatedProduct(int left, int right) {
   return -1;
 }
 
-/// (A %*% B) %*% C  ->  A %*% (B %*% C)    and back, where that takes fewer multiplications;
+/// (A %*% B) %*% C  ->  A %*% (B %*% C)    and back, if that takes fewer multiplications;
 /// else -1. The product that is not needed any more is not computed.
 int GraphWriter::reassociatedProduct(int left, int right) {
   auto operand = [&](int product, size_t which) {

@@ -1,4 +1,4 @@
-"""Options of read: what stands for NaN, what empty fields are, and what is refused."""
+"""Options of read: what stands for NaN, what empty fields are, and what is rejected."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@
 namespace headrace::script {
 namespace {
 
-/// The graph of a script that is one straight block, over variables of these kinds and sizes.
+/// The graph of a script that is one basic block, over variables of these kinds and sizes.
 class Graph {
 public:
   std::map<std::string, Known> variables;

@@ -24,7 +24,7 @@ void addScriptArguments(CLI::App &command, ScriptArguments &arguments) {
       ->group(scriptGroup);
   command
       .add_option("--script-path", arguments.scriptPath,
-                  "Folders of function scripts; also HEADRACE_SCRIPT_PATH")
+                  "Directories of function scripts; also HEADRACE_SCRIPT_PATH")
       ->type_name("DIR ...")
       ->group(scriptGroup);
 }

@@ -20,7 +20,7 @@ struct ScriptArguments {
 
   /// `$name`s and their values.
   std::map<std::string, std::string> values() const;
-  /// Folders given, then those of the environment.
+  /// Directories given, then those of the environment.
   std::vector<std::filesystem::path> folders() const;
 };
 
