@@ -107,5 +107,25 @@ TEST(SparsePlans, AProductUnderASparseMatrixIsNeverBuilt) {
   EXPECT_TRUE(ran.variables.at("W").sparse());
 }
 
+TEST(SparsePlans, SumsCountCellsThatAreNotStored) {
+  // 200,000 x 200,000 cells would be 320 GB.
+  Ran ran = runScript(R"(
+    n = 200000
+    X = rand(rows=n, cols=n, sparsity=0.0000005, seed=1, min=1, max=2)
+    zeros = sum(X == 0)
+    others = sum(X != 0)
+    rows = rowSums(exp(X) >= 1)
+    cols = colSums(1 - X)
+    Y = ifelse(X > 1.5, X, 0)
+  )");
+  EXPECT_GT(ran.number("others"), 15000);
+  EXPECT_EQ(ran.number("zeros") + ran.number("others"), 4e10);
+  Tensor rows = ran.variables.at("rows").dense("rows");
+  EXPECT_EQ(rows.as<double>()[0], 200000);
+  EXPECT_EQ(rows.as<double>()[199999], 200000);
+  EXPECT_LE(ran.variables.at("cols").dense("cols").as<double>()[0], 200000);
+  EXPECT_TRUE(ran.variables.at("Y").sparse());
+}
+
 } // namespace
 } // namespace headrace::script
