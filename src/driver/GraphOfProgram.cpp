@@ -45,7 +45,7 @@ public:
 private:
   GraphNode &add(GraphNode node) { return graph.nodes.emplace_back(std::move(node)); }
 
-  /// At nominal sizes, on one thread. Of the steps, those that are operations are in their order.
+  /// At the size hints, on one thread. Of the steps, those that are operations are in their order.
   void predictKernels() {
     Program steps = buildProgram(entry);
     std::vector<int64_t> symbols;

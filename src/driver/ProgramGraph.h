@@ -21,7 +21,7 @@ struct GraphNode {
   /// The kernel that it is a stage of; empty if it is not a stage.
   std::string inside = {};
   DimExpr bytesRead = DimExpr::constant(0), bytesWritten = bytesRead, operations = bytesRead;
-  /// Predicted microseconds of one thread at nominal sizes, where the cost model knows.
+  /// Predicted microseconds of one thread at the size hints, if the cost model knows.
   std::optional<double> microseconds = {};
   /// The recipe of a scheduled kernel; empty for other nodes.
   std::string recipe = {};

@@ -55,7 +55,7 @@ struct Explanation {
   MovementReport before;
   MovementReport after;
   std::vector<KernelReport> kernels;
-  /// Memory for temporaries and outputs with buffers shared, where all sizes are known (else -1).
+  /// Memory for temporaries and outputs with buffers shared, if all sizes are known (else -1).
   int64_t peakBytes = -1;
   int64_t constantBytes = 0;
   /// What lies in memory while the kernels run, without constants.

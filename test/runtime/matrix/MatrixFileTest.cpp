@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "'format': expected one of csv, text, mm, got 'binary'", ErrorKind::Unsupported},
         BadFile{"Frame", "x.csv", "1\n", R"({"data_type": "frame"})", "matrix, scalar, got 'frame'",
                 ErrorKind::Unsupported},
-        BadFile{"Strings", "x.csv", "1\n", R"({"value_type": "string"})", "numbers",
+        BadFile{"Strings", "x.csv", "1\n", R"({"value_type": "string"})", "numeric matrix",
                 ErrorKind::Unsupported},
         BadFile{"Scalar", "x.csv", "1\n", R"({"data_type": "scalar"})", "says that it is a scalar",
                 ErrorKind::TypeMismatch}),

@@ -75,7 +75,7 @@ GradientOptions gradientsOf(const ExplainOptions &options, const Model &model) {
   return gradients;
 }
 
-/// The operator of --why=OPERATOR, which one of the programs has; empty if all are wanted.
+/// The operator of --why=OPERATOR, which one of the programs has; empty if all are requested.
 std::string operatorOf(const ExplainOptions &options,
                        std::initializer_list<const Explanation *> programs) {
   if (options.why == kAll)
@@ -245,9 +245,8 @@ void addExplainCommand(CLI::App &app, Action &action) {
       ->excludes(phase);
   command
       ->add_flag("--why", options->why,
-                 "Print what the compiler did not do and why: operators not fused, layouts and "
-                 "libraries not "
-                 "taken; --why=OPERATOR: of one operator")
+                 "Print missed optimizations and the reasons: operators not fused, layouts and "
+                 "libraries not chosen; --why=OPERATOR: of one operator")
       ->excludes(phase);
   command
       ->add_flag("--phases", options->phases,
@@ -255,7 +254,7 @@ void addExplainCommand(CLI::App &app, Action &action) {
       ->excludes(phase);
   CLI::Option *gradient = command->add_flag(
       "--grad", options->gradient,
-      "Explain the model and its gradient: tensors kept, values computed again, data moved");
+      "Explain the model and its gradient: saved tensors, recomputed values, data moved");
   command
       ->add_option("--wrt", options->gradients.wrt,
                    "An input or a weight to differentiate by (repeatable; default: all inputs)")
@@ -266,7 +265,7 @@ void addExplainCommand(CLI::App &app, Action &action) {
       ->needs(gradient);
   command
       ->add_option("--memory-budget", options->gradients.memoryBudget,
-                   "Most bytes kept for the gradient beyond inputs and outputs")
+                   "Limit on the bytes saved for the gradient in addition to inputs and outputs")
       ->type_name("BYTES")
       ->check(inRange<int64_t>(0))
       ->needs(gradient);

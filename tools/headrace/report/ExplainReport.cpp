@@ -15,7 +15,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-// Amounts as numbers where the sizes they depend on are known, else as expressions.
+// Amounts as numbers if the sizes they depend on are known, else as expressions.
 class Amounts {
 public:
   Amounts(const std::vector<std::string> &symbols, const Sizes &sizes)
@@ -307,7 +307,7 @@ void printTables(const GradientExplanation &explanation, const Sizes &sizes) {
   printTables(explanation.backward, sizes);
   Amounts amounts(explanation.symbols, sizes);
   fmt::print("\n");
-  Table table({{"kept beyond inputs and outputs", Table::Align::Left}, {"bytes"}});
+  Table table({{"saved in addition to inputs and outputs", Table::Align::Left}, {"bytes"}});
   for (const TensorSpec &spec : explanation.kept)
     table.add({spec.name, amounts.text(bytesOf(spec), "B")});
   table.add({"total", amounts.text(bytesOf(explanation.kept), "B")});

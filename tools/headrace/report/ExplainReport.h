@@ -22,7 +22,7 @@ void printTables(const Explanation &explanation, const Sizes &sizes);
 void printJson(const Explanation &explanation, const Sizes &sizes);
 /// Whether a kernel, operator or choice of it has that name.
 bool speaksOf(const Explanation &explanation, const std::string &name);
-/// Choices that the compiler did not make, and why; of one operator, where one is named.
+/// Choices that the compiler did not make, and why; of one operator, if one is named.
 void printReasons(const Explanation &explanation, const Sizes &sizes, const std::string &of);
 
 void printReasons(const GradientExplanation &explanation, const Sizes &sizes,
