@@ -12,6 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +39,7 @@ def take(page: Page, path: Path) -> None:
     idle(page)
     page.mouse.move(700, 60)
     page.screenshot(path=path)
+    Image.open(path).convert("RGB").quantize(96).save(path, optimize=True)
     print(f"{path}  {path.stat().st_size / 1000:.0f} kB")
 
 
