@@ -68,7 +68,7 @@ bool contradict(const ProgramStep &a, const ProgramStep &b) {
       return true;
   // Of these there is one choice of each operator; the others may join several.
   bool isOneChoice = StringSwitch<bool>(a.verb)
-                         .Cases("layout", "expand", "walk", "pack", "plan", true)
+                         .Cases("layout", "expand", "walk", "pack", "plan", "slice", true)
                          .Default(false);
   return isOneChoice && a.verb == b.verb && a.object != b.object;
 }

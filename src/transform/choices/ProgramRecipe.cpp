@@ -33,6 +33,7 @@ const Verb kVerbs[] = {{"fold", "into", Object::Operator},
                        {"merge", "into", Object::Operator},
                        {"plan", "", Object::Word, "kernels", kPlans},
                        {"pack", "by", Object::Number},
+                       {"slice", "by", Object::Number},
                        {"keep", "", Object::None},
                        {"recompute", "", Object::None},
                        {"follow", "", Object::Word, "recipe", kWays}};
@@ -110,7 +111,8 @@ private:
     std::string result = word("a name or a number");
     int64_t number = 0;
     if (verb.object == Object::Number && (StringRef(result).getAsInteger(10, number) || number < 1))
-      fail(objectAt, "expected a number of columns, 1 for none");
+      fail(objectAt, verb.name == "pack" ? "expected a number of columns, 1 for none"
+                                         : "expected a number of elements");
     if (verb.object == Object::Word && !llvm::is_contained(verb.words, result))
       fail(objectAt, "expected " + listed(verb.words), verb.words);
     return result;
