@@ -1,4 +1,4 @@
-"""The chart of README.md: its data, its picture and its caption, each made from the one before.
+"""The chart of README.md: its data, its image and its caption, each made from the one before.
 
 docs/images/times.json -> docs/images/times.svg, and the caption in README.md
 """

@@ -1,10 +1,10 @@
-"""Times products of narrow numbers beside the same products in single precision, in one run and in turns.
+"""Times products of narrow numbers next to the same products in f32, in one run and in turns.
 
     ./dev bench narrow [--threads 1] [--seconds 0.5] [--only resnet bert]
 
 The shapes are the products of ResNet-50 (convolutions as products of patches, one image) and of BERT base (128 tokens).
 Weights are constants. int8 is u8 times i8 with sums in i32 (MatMulInteger), f16 and bf16 are products of such numbers;
-the peer is OpenBLAS in f32, called by the same program. ONNX Runtime's int8 stands beside them where it is installed.
+the peer is OpenBLAS in f32, called by the same program. ONNX Runtime's int8 stands next to them where it is installed.
 """
 
 from __future__ import annotations

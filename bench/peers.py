@@ -41,7 +41,7 @@ class Headrace:
         os.environ["HEADRACE_THREADS"] = str(threads)
         import headrace
 
-        if not hasattr(headrace, "load"):  # a folder of that name imports as an empty package
+        if not hasattr(headrace, "load"):  # a directory of that name imports as an empty package
             raise ImportError("headrace is not built: no function 'load' in the module found")
         self.load_file = headrace.load
         self.version = getattr(headrace, "__version__", "unknown")

@@ -1,4 +1,4 @@
-"""Times schedules beside what others reach, in the same run and in turns.
+"""Times schedules next to what others reach, in the same run and in turns.
 
     ./dev bench schedules [tutorial products convolutions maps] [--threads 1] [--seconds 2]
 

@@ -1,4 +1,4 @@
-"""Fixtures that all folders of tests share: the benchmark models, and how the tests of each folder ended."""
+"""Fixtures that all directories of tests share: the benchmark models, and how the tests of each directory ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OUTCOMES = ("failed", "error", "passed", "skipped", "xfailed", "xpassed")
 
 @pytest.fixture(scope="session")
 def small_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the benchmark models, small. The processes of a run share it: exporting takes seconds."""
+    """A directory with the benchmark models, small. The processes of a run share it: exporting takes seconds."""
     pytest.importorskip("torch", reason="PyTorch makes the benchmark models")
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:

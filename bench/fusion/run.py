@@ -5,8 +5,8 @@
 
 The programs are the benchmark models, expressions of linear algebra, and parts of models and training
 loops as users write them. Both plans, and with --neighbours every plan that differs from the chosen one
-by one step of a recipe (an operator apart from its kernel, or in one that it was refused), take turns
-in one process; the least time of each counts. With one thread that is the processor's time, which others
+by one step of a recipe (an operator apart from its kernel, or in one that it was rejected), take turns
+in one process; the least time of each counts. With one thread that is the CPU's time, which others
 on the machine do not add to. A neighbour that is clearly faster is a plan that planning should have found.
 """
 

@@ -3,7 +3,7 @@
 request the compiler, too, as a Python package for that machine's Python.
 
 The machine needs an NVIDIA driver and python3 with NumPy; with PyTorch there, everything is timed
-beside it. It needs no compiler, no LLVM and no network.
+next to it. It needs no compiler, no LLVM and no network.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cases in PyTorch, which they are timed beside; products of matrices there are cuBLAS's."""
+"""The cases in PyTorch, which they are timed next to; products of matrices there are cuBLAS's."""
 
 from __future__ import annotations
 

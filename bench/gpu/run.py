@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run a kit on this machine's GPU: results against float64, times against PyTorch and the bars.
 
-Results of all cases are checked first, from main memory, each in a process of its own; then, with PyTorch here, times: CUDA
+Results of all cases are checked first, from host memory, each in a process of its own; then, with PyTorch here, times: CUDA
 events around many calls while the queue is kept full, PyTorch and Headrace in turns.
 """
 

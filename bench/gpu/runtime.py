@@ -100,7 +100,7 @@ class Program:
         return result
 
     def run(self, inputs: list[np.ndarray], dtype: str) -> list[np.ndarray]:
-        """From main memory to main memory; bf16 as uint16."""
+        """From host memory to host memory; bf16 as uint16."""
         name = {"f32": "float32", "bf16": "bfloat16"}[dtype]
         count = self.runtime.library.headrace_program_output_count(self.handle)
         return self.run_typed(inputs, [name] * len(inputs), [name] * count)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times of torch.compile(backend="headrace") on this machine's GPU, beside eager mode and Inductor.
+"""Times of torch.compile(backend="headrace") on this machine's GPU, next to eager mode and Inductor.
 
 Each is given in microseconds a call twice: what the device needs, with the queue kept full, and how
 often calls follow each other, where the host may be what is waited for. "dynamo" is what

@@ -19,7 +19,7 @@ def plain(array: np.ndarray) -> np.ndarray:
 
 
 def write(kit: Path, target: str) -> int:
-    """The programs into a folder of the kit; those the compiler refuses are named and counted."""
+    """The programs into a directory of the kit; those the compiler rejects are named and counted."""
     folder = kit / "operators"
     folder.mkdir()
     made, left_out = [], 0

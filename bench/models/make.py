@@ -29,7 +29,7 @@ def random_input(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
 
 
 def make(model: Model, folder: Path, small: bool = False) -> Path:
-    """Write MODEL.onnx into the folder and return its path; on failure no file is left under it."""
+    """Write MODEL.onnx into the directory and return its path; on failure no file is left under it."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{model.name}.onnx"
     partial = path.with_suffix(".partial")
@@ -78,7 +78,7 @@ def state_output_shape(model: Model, module: nn.Module, path: Path, small: bool)
 
 
 def verify(model: Model, module: nn.Module, path: Path, small: bool) -> None:
-    """Compare ONNX Runtime with PyTorch, also at another batch where the batch is free."""
+    """Compare ONNX Runtime with PyTorch, also at another batch where the batch is dynamic."""
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     shape = model.shape(small)
     for batch in (shape[0], 3) if model.dynamic_batch else (shape[0],):
@@ -107,7 +107,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--out",
         type=Path,
-        help="folder to write into (default: out/ or out/small/ beside this file)",
+        help="directory to write into (default: out/ or out/small/ next to this file)",
     )
     parser.add_argument("--small", action="store_true", help="small variants for quick tests")
     arguments = parser.parse_args()

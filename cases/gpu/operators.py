@@ -1,6 +1,6 @@
 """Operators on a device: small programs with inputs.
 
-Those of the tests of ONNX operators, each kind of kernel at sizes around the borders of its tiles, and
+Those of the tests of ONNX operators, each kind of kernel at sizes around the boundaries of its tiles, and
 random graphs.
 """
 

@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 @dataclass(frozen=True)
 class Case:
     """A program. `formula` names the float64 function in formulas.py that it must agree with, and the
-    PyTorch function in peers.py that it is timed beside; a network has no formula, but stored outputs.
+    PyTorch function in peers.py that it is timed next to; a network has no formula, but stored outputs.
     """
 
     name: str

@@ -59,7 +59,7 @@ def with_type(b: Builder, x: Value, wanted: Requirement) -> Value | None:
 
 
 def within(b: Builder, x: Value, low: float, high: float) -> Value:
-    """Magnitudes where only positive numbers will do, then what lies outside moved to the bounds."""
+    """Magnitudes where only positive numbers will do, then what is outside moved to the bounds."""
     if x.dtype == BOOL:
         return x
     if low > 0 and x.low < 0:

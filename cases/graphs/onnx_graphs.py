@@ -38,7 +38,7 @@ TABLES = SOURCES / "frontend/onnx/import/ops"
 FUNCTIONS = SOURCES / "runtime/scalar/Functions.def"
 
 
-# Files and folders of operators that are newer than the sets of these graphs, random by definition or
+# Files and directories of operators that are newer than the sets of these graphs, random by definition or
 # of other domains: cases/operators/sequences.py has them one by one.
 ELSEWHERE = {"Attention", "Rotary", "SequenceState", "Random", "training", "microsoft", "ml"}
 NEWER = {"RMSNormalization", "SimplifiedLayerNormalization", "BitCast", "Swish", "SwiGLU"}

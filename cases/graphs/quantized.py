@@ -64,7 +64,7 @@ def dequantize(b: Builder) -> Value:
 
 
 def dynamic_quantize(b: Builder) -> Value:
-    """Of whole numbers from 0 to 255: the scale is 1."""
+    """Of integers from 0 to 255: the scale is 1."""
     shape = (b.integer(2, 6), b.integer(1, 5))
     data = b.random.integers(0, 256, shape).astype(np.float32)
     data.flat[:2] = 0, 255

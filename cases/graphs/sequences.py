@@ -49,7 +49,7 @@ def layer(op: str):
 
 def transform(b: Builder) -> Value:
     n, parts = b.integer(1, 12), b.integer(1, 2)
-    # ONNX Runtime divides by the length in single precision.
+    # ONNX Runtime divides by the length in f32.
     x = b.pick(FLOATS[:1], dims=[b.integer(1, 3), n, parts])
     inverse = b.integer(0, 1) if parts == 2 else 0
     half = b.integer(0, 1) if parts == 1 else 0

@@ -1,7 +1,7 @@
 """Facts about a tensor before anything runs: its type, its shape, and its range.
 
 `low` and `high` enclose every element; `error` bounds, in units of the type's rounding, how far two
-right implementations may lie apart. An error of 0 says that the elements are exact: small multiples of
+right implementations may be apart. An error of 0 says that the elements are exact: small multiples of
 a power of two that every implementation must agree on. Where a function jumps (a comparison, a floor, a
 conversion), the generator only feeds it exact values.
 """
@@ -102,7 +102,7 @@ class Range:
 
 @dataclass
 class Program:
-    """A model with its inputs, and how far apart right results may lie."""
+    """A model with its inputs, and how far apart right results may be."""
 
     seed: int
     model: object
@@ -112,6 +112,6 @@ class Program:
     special: set[str] = field(default_factory=set)
     types: dict[str, np.dtype] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    # Whether single precision holds every f64 value that must be exact.
+    # Whether f32 holds every f64 value that must be exact.
     fits_single: bool = False
     operators: set[str] = field(default_factory=set)

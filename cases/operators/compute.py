@@ -305,7 +305,7 @@ def reduction_cases() -> list[Case]:
 
 
 def half_cases() -> list[Case]:
-    """Half precision; what is averaged is averaged in single precision."""
+    """f16 and bf16; what is averaged is averaged in f32."""
     x = normal(2, 3, 8, dtype=np.float16)
     scale, bias = normal(8, dtype=np.float16, seed=1), normal(8, dtype=np.float16, seed=2)
     return [

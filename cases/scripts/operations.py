@@ -1,4 +1,4 @@
-"""Functions of scripts beside the same in NumPy, for random programs.
+"""Functions of scripts against those of NumPy, for random programs.
 
 `exact` are those whose results have no rounding, so that comparing them, or taking the largest, has one answer.
 """

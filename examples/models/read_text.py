@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Read text in a picture, with the networks of PP-OCR: where it is, which way up, and what it says.
+"""Read text in an image, with the networks of PP-OCR: where it is, which way up, and what it says.
 
     python read_text.py [LINE ...] [--image PICTURE.npy] [--save PICTURE.ppm]
 
-Draws the lines (of letters and digits; every other one is turned upside down) and reads them back; or reads a picture
+Draws the lines (of letters and digits; every other one is turned upside down) and reads them back; or reads an image
 of height x width x RGB in bytes, whose lines are horizontal. Needs Headrace's Python package and NumPy; fetches the
 networks (rapidocr_onnxruntime 1.4.4, 15 MB) into a cache at the first run.
 """

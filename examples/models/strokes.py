@@ -1,4 +1,4 @@
-"""Writes text into a picture, with letters made of straight strokes."""
+"""Writes text into an image, with letters made of straight strokes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def distances(shape: tuple[int, int], begin: np.ndarray, end: np.ndarray) -> np.
 
 
 def written(text: str, height: int) -> np.ndarray:
-    """A picture of one line in dark on white, height x width x RGB; capitals are so many pixels high."""
+    """An image of one line in dark on white, height x width x RGB; capitals are this many pixels high."""
     unknown = sorted(set(text.upper()) - set(LETTERS))
     if unknown:
         raise ValueError(f"expected letters, digits, '-', '.' and blanks, got {unknown[0]!r}")

@@ -189,7 +189,7 @@ def receiver(sizes: Sizes, factorization: str = "auto") -> hr.Model:
 
 
 def finish(s: Sizes, matrices: hr.Tensor, matched: hr.Tensor, factorization: str) -> hr.Model:
-    """The systems of equations, in the shape that solvers take, and the bits."""
+    """The linear systems, in the shape that solvers take, and the bits."""
     half = s.radix // 2
     left = hr.compute(
         (half, 2, s.columns, s.layers, s.layers, 2),

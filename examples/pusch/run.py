@@ -2,7 +2,7 @@
 
 python examples/pusch/run.py                 error rates from 0 to 30 dB, by LU and by Cholesky
 python examples/pusch/run.py --identity      error vectors on a channel that is the identity
-python examples/pusch/run.py --time          the program's time beside NumPy's
+python examples/pusch/run.py --time          the program's time next to NumPy's
 python examples/pusch/run.py --explore       both factorizations, and two FFTs, as task graphs
 """
 
@@ -30,7 +30,7 @@ def decibels(power: float) -> float:
 
 
 def measure(sizes: Sizes, snrs: list[float], on_identity: bool) -> list[dict]:
-    """Errors at each noise level: of symbols, bits, and of the systems of equations."""
+    """Errors at each noise level: of symbols, bits, and of the linear systems."""
     programs = {name: receiver(sizes, name) for name in ("lu", "cholesky")}
     rows = []
     for snr in snrs:
@@ -121,7 +121,7 @@ def two_step_fft(sizes: Sizes, count: int) -> hr.Model:
 
 
 def explore(sizes: Sizes, search: int) -> list[dict]:
-    """The receiver's whole table, the systems of equations, and both FFTs, fastest first."""
+    """The receiver's whole table, the linear systems, and both FFTs, fastest first."""
     rows = []
 
     def add(title: str, exploration: dict) -> None:

@@ -156,8 +156,8 @@ HEADRACE_API const headrace_spec *headrace_program_output(const headrace_program
                                                           size_t index);
 
 /* Stores the shape of output number `output` for inputs of these shapes, whose data are not read;
- * `shape` must have room for the output's rank. Fails with HEADRACE_UNSUPPORTED for scripts, whose
- * results decide their shapes. */
+ * `shape` must have room for the output's rank. Fails with HEADRACE_UNSUPPORTED for scripts and
+ * split models, whose results decide their shapes. */
 HEADRACE_API headrace_status headrace_output_shape(const headrace_program *program,
                                                    const headrace_tensor *inputs,
                                                    size_t input_count, size_t output,

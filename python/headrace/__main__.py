@@ -6,7 +6,11 @@ import sys
 from headrace import _core
 
 #: The commands that are written in Python, with the modules whose `main` they are.
-COMMANDS = {"conformance": "headrace.conformance", "map": "headrace.distributed._command"}
+COMMANDS = {
+    "conformance": "headrace.conformance",
+    "map": "headrace.distributed._command",
+    "repl": "headrace.repl",
+}
 
 
 def main() -> int:

@@ -69,7 +69,7 @@ def to_cuda(array: Any) -> DeviceArray:
 
     Raises `UnsupportedError` if there is no device.
 
-    >>> y = model.to("cuda")(hr.to_cuda(x))  # y is on the device, too
+    >>> logits = digits.to("cuda")(hr.to_cuda(images))  # logits is on the device, too
     """
     host = np.ascontiguousarray(array)
     names = {name: element_type for element_type, name in NUMPY_NAMES.items()}

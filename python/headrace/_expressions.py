@@ -256,7 +256,7 @@ def compute(shape: Any, body: Callable[..., Any], name: str | None = None) -> Te
 
     Raises an `Error` if an index may leave its tensor with no condition that prevents it.
 
-    >>> C = hr.compute((n, m), lambda i, j: A[i, j] + B[j], name="C")
+    >>> T = hr.compute((m, k), lambda i, j: B[j, i], name="T")
     """
     sizes = to_shape(shape)
     names = parameter_names(body, len(sizes), name or "without a name")
@@ -282,7 +282,8 @@ def solve(
     is Hermitian and positive definite, and only its lower triangle is read. A recipe chooses the
     factorization: "expand x as lu", or "cholesky".
 
-    >>> x = hr.solve(A, b, positive_definite=True, name="x")
+    >>> M, b = hr.placeholder((n, n), "f64", name="M"), hr.placeholder((n, m), "f64", name="b")
+    >>> x = hr.solve(M, b, positive_definite=True, name="x")
     """
     cores = to_stages("hr.solve", [matrix, right])
     return Tensor(_core.expr_solve(*cores, complex, positive_definite, name or ""))
@@ -359,7 +360,7 @@ def reducer(combine: Callable[[Expr, Expr], Any], identity: Any) -> Callable[...
 def select(condition: Any, yes: Any, no: Any) -> Expr:
     """`yes` if the condition holds, else `no`. The value not chosen may read outside of its tensor.
 
-    >>> padded = hr.compute((n + 2,), lambda i: hr.select(hr.all(i > 0, i <= n), A[i - 1], 0.0))
+    >>> padded = hr.compute((n + 2,), lambda i: hr.select(hr.all(i > 0, i <= n), X[i - 1], 0.0))
     """
     return apply("select", condition, yes, no)
 
@@ -411,7 +412,7 @@ def compile(
     The compiler makes every choice that the recipe omits.
 
     >>> f = hr.compile(C)
-    >>> c = f(a, b)
+    >>> c = f(np.ones((2, 3), "f4"), np.ones((3, 4), "f4"))
     """
     first = outputs[0] if isinstance(outputs, (list, tuple)) and outputs else outputs
     cores = to_stages("hr.compile", outputs)

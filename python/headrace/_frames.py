@@ -51,7 +51,8 @@ def _array(kind: str, cells: list[str | None]) -> np.ndarray:
     if kind == "BOOLEAN":
         return np.array([cell == "TRUE" for cell in cells], bool)
     if kind in _DTYPES:
-        return np.array(["0" if cell is None else cell for cell in cells]).astype(_DTYPES[kind])
+        missing = "nan" if kind.startswith("FP") else "0"
+        return np.array([missing if cell is None else cell for cell in cells]).astype(_DTYPES[kind])
     result = np.empty(len(cells), object)
     result[:] = cells
     return result

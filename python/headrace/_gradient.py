@@ -23,8 +23,9 @@ def grad(model: Model, wrt: str | Iterable[str] | None = None) -> Model:
     gradients are the outputs, in that order. Raises `InvalidArgumentError` for other programs, and
     `UnsupportedError` if an operator has no gradient.
 
-    >>> slope = hr.grad(loss, wrt=["x", "layer1.weight"])
-    >>> dx, dw = slope(x, target)
+    >>> slope = hr.grad(loss, wrt="X")
+    >>> slope(np.ones(3, "f4"))
+    array([2., 2., 2.], dtype=float32)
     """
     _expect_scalar(model, "grad")
     return Model(model._core.with_gradient(_names(wrt), False), f"headrace.grad({model._maker})")
@@ -33,7 +34,7 @@ def grad(model: Model, wrt: str | Iterable[str] | None = None) -> Model:
 def value_and_grad(model: Model, wrt: str | Iterable[str] | None = None) -> ValueAndGrad:
     """The value and the gradient (see `grad`) of a program with one scalar output.
 
-    >>> value, gradient = hr.value_and_grad(loss)(x)
+    >>> value, gradient = hr.value_and_grad(loss)(np.ones(3, "f4"))
     """
     _expect_scalar(model, "value_and_grad")
     return ValueAndGrad(model, wrt)
@@ -45,7 +46,7 @@ def vjp(model: Model, wrt: str | Iterable[str] | None = None) -> ValueAndGrad:
     The result is called with the inputs, then with the gradients of the outputs (or `NAME.grad=`),
     and returns the outputs and the gradients of `wrt` (see `grad`).
 
-    >>> logits, dx = hr.vjp(digits)(images, logits_grad)
+    >>> logits, slope = hr.vjp(digits)(images, np.ones((16, 10), "f4"))
     """
     return ValueAndGrad(model, wrt)
 
@@ -78,7 +79,7 @@ def forward_backward(
 
     >>> pair = hr.forward_backward(digits)
     >>> logits, kept = pair.forward(images)
-    >>> gradient = pair.backward(kept, logits_grad)
+    >>> gradient = pair.backward(kept, np.ones((16, 10), "f4"))
     """
     return ForwardBackward(*model._core.forward_and_backward(_names(wrt), memory_budget), model)
 
@@ -149,7 +150,7 @@ class GradientExplanation(dict[str, Any]):
     """Keys: forward and backward (each as in `Model.explain`), kept, computed_again."""
 
     def __str__(self) -> str:
-        rows = [["kept beyond inputs and outputs", "type", "shape"]]
+        rows = [["saved in addition to inputs and outputs", "type", "shape"]]
         for tensor in self["kept"]:
             rows.append(
                 [tensor["name"], tensor["element_type"], "x".join(map(str, tensor["shape"]))]

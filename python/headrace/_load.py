@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from headrace import _core
 from headrace._defaults import Defaults
 from headrace._model import Model
 from headrace._script import Script, packaged_script
+from headrace._values import to_any_value
 
 
 class Serializable(Protocol):
@@ -23,7 +24,8 @@ InMemory = bytes | bytearray | memoryview | Serializable
 
 
 def load(
-    path: str | os.PathLike[str] | InMemory,
+    path: str | os.PathLike[str] | InMemory | Any,
+    example_inputs: Sequence[Any] | None = None,
     *,
     target: str = "cpu",
     expansion: str = "auto",
@@ -34,12 +36,13 @@ def load(
     accelerator: str | os.PathLike[str] = "",
     threads: int = 0,
 ) -> Model | Script:
-    """Load a program from a file: an ONNX model, which is compiled when it is first called, or a
-    package, which is compiled already (see `write_package`). Returns a `Script` for a packaged
-    script, else a `Model`.
+    """Load a program from a file: an ONNX model or a program that PyTorch exported (`.pt2`), which
+    are compiled when they are first called, or a package, which is compiled already (see
+    `write_package`). Returns a `Script` for a packaged script, else a `Model`.
 
-    `path` may also be the model itself: the bytes of an ONNX file, or an `onnx.ModelProto`. Such a
-    model cannot have external data.
+    `path` may also be the model itself: the bytes of such a file, an `onnx.ModelProto` without
+    external data, a `torch.export.ExportedProgram`, or a `torch.nn.Module` together with
+    `example_inputs`, the arguments that PyTorch exports the module for (docs/pytorch.md).
 
     `target`: "cpu", "cuda", ... (see `Model.to`).
     `expansion`: how matmuls and similar operators are computed: "generated" code, a library
@@ -57,12 +60,11 @@ def load(
     Raises `InvalidFileError`, `InvalidModelError` or `UnsupportedError`, whose message names the
     node.
 
-    >>> import headrace as hr
-    >>> digits = hr.load("digits.onnx")
+    >>> digits = hr.load("examples/digits/digits.onnx")
     >>> digits.inputs[0].shape
     ('batch', 1, 8, 8)
     """
-    data = bytes_of(path)
+    data = bytes_of(path, example_inputs)
     package = None
     if data is None:
         path = os.fspath(path)
@@ -93,8 +95,12 @@ def load(
     return model
 
 
-def bytes_of(model: str | os.PathLike[str] | InMemory) -> bytes | None:
+def bytes_of(model: Any, example_inputs: Sequence[Any] | None = None) -> bytes | None:
     """The file's content for a model in memory, None for a path."""
+    if example_inputs is not None or hasattr(model, "graph_signature"):
+        from headrace.torch._export import exported_bytes
+
+        return exported_bytes(model, example_inputs)
     if isinstance(model, (bytes, bytearray, memoryview)):
         return bytes(model)
     serialize = getattr(model, "SerializeToString", None)
@@ -111,6 +117,7 @@ def write_package(
     sizes: Mapping[str, int] | None = None,
     recipe: str = "",
     accelerator: str | os.PathLike[str] = "",
+    samples: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Compile ONNX models ahead of time into one package, which runs without the compiler.
 
@@ -118,9 +125,11 @@ def write_package(
     has code for all levels, and the best is chosen when it is loaded. With the target "cuda" (or
     "cuda:sm_80", ...) the package runs on a CUDA device instead. `sizes` fixes dynamic dimensions.
     `recipe` is that of `load`, for one model; `expansion` and `accelerator` apply to all models.
+    `samples` are inputs by name that models split into several programs are tried with: sizes that
+    differ between them stay dynamic. Without samples, random numbers of three sizes are tried.
 
-    >>> hr.write_package("digits.onnx", "digits.hrpkg")
-    >>> hr.load("digits.hrpkg")(images)
+    >>> hr.write_package("examples/digits/digits.onnx", "digits.hrpkg")
+    >>> logits = hr.load("digits.hrpkg")(images)
     """
     paths = [models] if isinstance(models, (str, os.PathLike)) else models
     _core.write_package(
@@ -132,4 +141,8 @@ def write_package(
         [(name, operator.index(size)) for name, size in (sizes or {}).items()],
         recipe,
         accelerator,
+        [
+            {name: to_any_value(value, name) for name, value in sample.items()}
+            for sample in samples
+        ],
     )

@@ -23,9 +23,10 @@ class Model:
 
     Any number of threads may call it at once.
 
-    >>> logits = digits(images)            # one output: an array
-    >>> logits = digits(image=images)      # the same, by name
-    >>> first, second = two_outputs(x, y)  # several: a tuple in declared order
+    >>> logits = digits(images)
+    >>> logits = digits(image=images)  # the same, by name
+
+    A program with several outputs returns a tuple, in declared order.
 
     Inputs are NumPy arrays, PyTorch tensors and anything else that supports DLPack or the buffer
     protocol. They are used in place if they are in C order, and must have the declared element
@@ -91,7 +92,8 @@ class Model:
 
         The names need not be Python identifiers:
 
-        >>> model.run_dict({"input.1": x})["output.1"]
+        >>> digits.run_dict({"image": images})["logits"].shape
+        (16, 10)
         """
         model, arranged = self._bind((), feeds)
         values = model._run(arranged)
@@ -104,7 +106,8 @@ class Model:
 
         The outputs have their declared types, or float64 with `keep_double`.
 
-        >>> np.abs(digits(images) - digits.reference(images)).max()
+        >>> bool(np.allclose(digits(images), digits.reference(images), atol=1e-3))
+        True
         """
         model, arranged = self._bind(args, kwargs)
         if model._core.staged:
@@ -130,7 +133,7 @@ class Model:
 
         Raises `InvalidArgumentError` if there is no such phase.
 
-        >>> print(digits.ir("kernels", batch=16))
+        >>> text = digits.ir("kernels", batch=16)
         """
         return self._core.ir(phase, self._sizes(sizes, named_sizes))
 
@@ -167,7 +170,7 @@ class Model:
 
         >>> report = digits.explore(batch=1, pes=[16])
         >>> whole = report["explorations"][-1]
-        >>> min(outcome["makespan"] for outcome in whole["outcomes"])
+        >>> cycles = min(outcome["makespan"] for outcome in whole["outcomes"])
         """
         for name, value, most in (("tasks", tasks, 2**16), ("search", search, 2**16)):
             if not 1 <= value <= most:
@@ -200,7 +203,7 @@ class Model:
         PyTorch's tensors if an input was one, else `headrace.DeviceArray`. If all inputs are in
         host memory, so are the outputs. Raises `UnsupportedError` if there is no such device.
 
-        >>> logits = digits.to("cuda")(images.cuda())
+        >>> logits = digits.to("cuda")(torch.from_numpy(images).cuda())
         """
         return Model(self._core.to(target), self._maker)
 
@@ -222,7 +225,7 @@ class Model:
     def _run_values(
         self, values: list[Any], wanted: Sequence[bool] = (), stop: _core.StopFlag | None = None
     ) -> list[Any]:
-        """Outputs that are not wanted are None."""
+        """Outputs that are not requested are None."""
         found = self._core.run_values(self._given(values), [*wanted], stop)
         return [from_value(value) for value in found]
 
@@ -302,7 +305,7 @@ class Model:
     def _sizes(
         self, sizes: Mapping[str, int] | None, named_sizes: Mapping[str, int]
     ) -> list[int | None]:
-        """The sizes in the order of the symbols, None if they stay open."""
+        """The sizes in the order of the symbols, None if they stay dynamic."""
         given = {**(sizes or {}), **named_sizes}
         for symbol, size in given.items():
             if symbol not in self.symbols:

@@ -35,8 +35,7 @@ def quantize(
     the squared error is least ("mse"). Nodes named in `keep_float` stay float. See
     docs/quantization.md.
 
-    >>> import headrace as hr
-    >>> report = hr.quantize("digits.onnx", images, "digits.int8.onnx")
+    >>> report = hr.quantize("examples/digits/digits.onnx", images, "digits.int8.onnx")
     """
     report = _core.quantize(
         os.fspath(model),
@@ -65,5 +64,5 @@ def _sample(name: str, value: Any) -> tuple[str, str, np.ndarray]:
         if numpy_name == array.dtype.name:
             return name, element_type, array
     raise TypeMismatchError(
-        f"calibration data of input '{name}': expected numbers, got {array.dtype}"
+        f"calibration data of input '{name}': expected numeric values, got {array.dtype}"
     )

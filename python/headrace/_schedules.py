@@ -79,7 +79,7 @@ class LaunchSchedule(Recipe):
 
     Each launch is checked when it is given; an illegal one raises an `Error` with the reason.
 
-    >>> s = hr.schedule(C, target="cuda")
+    >>> s = hr.schedule(C, target="cuda:sm_90a")
     >>> s[C].launch("product", tileM=64, tileN=64)
     >>> f = hr.compile(C, recipe=s)
     """

@@ -27,7 +27,6 @@ def script(
     blocks are compiled: "auto" (if it pays), "always", or "never". Raises `InvalidScriptError`,
     with line and column.
 
-    >>> import headrace as hr
     >>> scaled = hr.script("Y = X * 2; total = sum(Y)")
     >>> scaled(X=[[1.0, 2.0]])["total"]
     6.0
@@ -63,8 +62,11 @@ def write_script_package(
     outputs; by default all matrices and numbers that the script leaves. `processors` are as in
     `write_package`. `headrace.load` opens the package.
 
-    >>> hr.write_script_package("fit.dml", "fit.hrpkg", inputs={"X": X, "y": y}, results=["B"])
-    >>> hr.load("fit.hrpkg")(X=X, y=y)["B"]
+    >>> X, y = np.random.default_rng(0).random((1000, 5)), np.ones((1000, 1))
+    >>> script = "examples/scripts/regression.dml"
+    >>> hr.write_script_package(script, "fit.hrpkg", inputs={"X": X, "y": y}, results=["B"])
+    >>> hr.load("fit.hrpkg")(X=X, y=y)["B"].shape
+    (5, 1)
     """
     _core.write_script_package(
         os.fspath(path),
@@ -189,7 +191,7 @@ def _to_matrix(name: str, value: Any) -> np.ndarray:
             f"variable '{name}': expected a matrix or a scalar, got {type(value).__name__} ({error})"
         ) from error
     if array.dtype.kind not in "biuf":
-        raise TypeMismatchError(f"variable '{name}': expected numbers, got {array.dtype}")
+        raise TypeMismatchError(f"variable '{name}': expected numeric values, got {array.dtype}")
     if array.ndim == 1:
         array = array.reshape(-1, 1)  # a vector is a column
     if array.ndim != 2:

@@ -43,7 +43,7 @@ NO_VERSION = 2**63 - 1
 class InferenceSession:
     """A drop-in replacement for onnxruntime.InferenceSession (docs/sessions.md).
 
-    >>> session = hr.InferenceSession("digits.onnx")
+    >>> session = hr.InferenceSession("examples/digits/digits.onnx")
     >>> (logits,) = session.run(None, {"image": images})
     """
 

@@ -16,7 +16,10 @@ def module(
 ) -> Any:
     """Run a PyTorch module, or every module of a class, through Headrace.
 
-    >>> net = hr.module(net)  # the same object: parameters, state_dict and train() stay
+    >>> import torch
+    >>> net = torch.nn.Linear(64, 10)
+    >>> hr.module(net) is net  # the same object: parameters, state_dict and train() stay
+    True
     >>> @hr.module
     ... class Net(torch.nn.Module): ...
 

@@ -69,7 +69,7 @@ def to_any_value(value: Any, name: str) -> Any:
         return to_strings(array, name)
     element_type = ELEMENT_TYPES.get(array.dtype.name)
     if element_type is None:
-        raise_type_mismatch(name, "numbers, booleans or strings", str(array.dtype))
+        raise_type_mismatch(name, "numeric values, booleans or strings", str(array.dtype))
     return element_type, to_input(array, name, element_type)
 
 

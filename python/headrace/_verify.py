@@ -66,10 +66,9 @@ def verify(
     model's path. `settings` are those of `headrace.load`, for a path. For a script, compiled blocks
     are compared with their evaluation on the host.
 
-    >>> report = hr.verify("digits.onnx")
+    >>> report = hr.verify("examples/digits/digits.onnx")
     >>> report.holds
     True
-    >>> print(report)
     """
     if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".dml"):
         model = script(pathlib.Path(model))

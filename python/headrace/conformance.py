@@ -1,9 +1,10 @@
 """The cases of the `onnx` package: each compiled, run, and compared with the results that it comes with.
 
     headrace conformance onnx [--group GROUP] [--filter TEXT] [--json [FILE]] [--jobs N]
+    headrace conformance dml ...          scripts, compared with SystemDS: headrace.script_conformance
 
 Every case runs in a child process, so that a crash or a hang costs one case. A case passes, is wrong, is
-refused (with the reason in words) or crashes; the table counts them per operator.
+rejected (with the reason in words) or crashes; the table counts them per operator.
 """
 
 from __future__ import annotations
@@ -142,10 +143,10 @@ def difference_of_numbers(case, found: np.ndarray, wanted: np.ndarray) -> str:
     if found.dtype != wanted.dtype or found.shape != wanted.shape:
         return f"{found.dtype}{found.shape} instead of {wanted.dtype}{wanted.shape}"
     if not is_float(wanted.dtype):
-        return "" if np.array_equal(found, wanted) else "other numbers"
+        return "" if np.array_equal(found, wanted) else "different values"
     if wanted.dtype.itemsize == 1:  # nothing is computed in these types, only converted
         same = np.array_equal(found.astype(np.float32), wanted.astype(np.float32), equal_nan=True)
-        return "" if same else "other numbers"
+        return "" if same else "different values"
     # Expected data was computed in the type itself, which loses more than we do where it is narrow.
     narrow = 1e-2 if wanted.dtype.itemsize <= 2 else 0.0
     if case.model.graph.node[0].op_type in ("DFT", "STFT") and wanted.size:
@@ -158,7 +159,7 @@ def difference_of_numbers(case, found: np.ndarray, wanted: np.ndarray) -> str:
         atol=max(case.atol, narrow),
         equal_nan=True,
     )
-    return "" if close else "numbers beyond the tolerance"
+    return "" if close else "values beyond the tolerance"
 
 
 def is_random(case) -> bool:
@@ -172,9 +173,9 @@ def difference_of_random(case, found: np.ndarray, wanted: np.ndarray) -> str:
     if found.dtype != wanted.dtype or found.shape != wanted.shape:
         return f"{found.dtype}{found.shape} instead of {wanted.dtype}{wanted.shape}"
     if "bernoulli" in case.name or wanted.dtype == bool:
-        return "" if np.isin(found, (0, 1)).all() else "other numbers than 0 and 1"
+        return "" if np.isin(found, (0, 1)).all() else "values other than 0 and 1"
     both = (found != 0) & (wanted != 0)
-    return "" if np.allclose(found[both], wanted[both], rtol=1e-3) else "numbers that did not grow"
+    return "" if np.allclose(found[both], wanted[both], rtol=1e-3) else "values that did not grow"
 
 
 def is_float(dtype: np.dtype) -> bool:
@@ -221,20 +222,31 @@ def write_page(path: Path, rows: list[tuple]) -> None:
 
 
 def main(given: list[str] | None = None) -> int:
+    words = sys.argv[1:] if given is None else given
+    if words[:1] == ["dml"]:
+        from headrace import script_conformance
+
+        return script_conformance.main(words[1:])
     parser = argparse.ArgumentParser("headrace conformance", description=__doc__.partition("\n")[0])
-    parser.add_argument("suite", nargs="?", default="onnx", choices=["onnx"], help="of cases")
-    parser.add_argument("--group", default="node", choices=GROUPS, help="of cases (default: node)")
-    parser.add_argument("--filter", default="", metavar="TEXT", help="cases whose names hold this")
+    parser.add_argument(
+        "suite", nargs="?", default="onnx", choices=["onnx", "dml"], help="the cases: of the onnx package, or scripts"
+    )
+    parser.add_argument(
+        "--group", default="node", choices=GROUPS, help="the group of cases (default: node)"
+    )
+    parser.add_argument(
+        "--filter", default="", metavar="TEXT", help="run the cases whose names contain this"
+    )
     parser.add_argument(
         "--json",
         nargs="?",
         const="-",
         metavar="FILE",
-        help="print every case's verdict and reason, or write them to FILE",
+        help="print the result of every case with its reason, or write them to FILE",
     )
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into a page")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table into a page")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    arguments = parser.parse_args(given)
+    arguments = parser.parse_args(words)
     try:
         import onnx  # noqa: F401
     except ImportError:

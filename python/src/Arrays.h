@@ -1,4 +1,4 @@
-// Arrays of Python and tensors of the runtime, without copies where the layout allows.
+// Arrays of Python and tensors of the runtime, without copies if the layout allows.
 #pragma once
 
 #include "runtime/program/Program.h"

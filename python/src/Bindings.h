@@ -1,4 +1,4 @@
-// The parts of the extension module; each file of this folder registers one.
+// The parts of the extension module; each file of this directory registers one.
 #pragma once
 
 #include "runtime/program/Explanation.h"
@@ -25,10 +25,10 @@ void registerGraph(nanobind::module_ &module);
 void registerSchedules(nanobind::module_ &module);
 void registerCommandLine(nanobind::module_ &module);
 
-/// An expression as an int where it is constant, else as text in the names of the symbols.
+/// An expression as an int if it is constant, else as text in the names of the symbols.
 nanobind::object dimensionToPython(const DimExpr &dim, const std::vector<std::string> &symbols);
 
-/// Plain dictionaries and lists; amounts are numbers where every symbol they need has a size.
+/// Plain dictionaries and lists; amounts are numbers if every symbol they need has a size.
 nanobind::dict explanationToPython(const Explanation &explanation,
                                    const std::vector<std::string> &symbols,
                                    const std::vector<std::optional<int64_t>> &sizes);

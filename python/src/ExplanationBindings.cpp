@@ -9,7 +9,7 @@ namespace headrace::python {
 
 namespace {
 
-// Turns amounts into numbers where the sizes they depend on are given.
+// Turns amounts into numbers if the sizes they depend on are given.
 class Amounts {
 public:
   Amounts(const std::vector<std::string> &names, const std::vector<std::string> &symbols,

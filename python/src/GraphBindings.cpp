@@ -1,12 +1,16 @@
-// Programs built operator by operator: src/frontend/graph for headrace's front ends in Python.
+// Programs built operator by operator: src/frontend/graph and src/frontend/aten for headrace's front ends in
+// Python.
 #include "driver/programs/GraphModel.h"
+#include "frontend/aten/Table.h"
 #include "runtime/system/Error.h"
 
 #include "Arrays.h"
 #include "Bindings.h"
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
@@ -43,6 +47,67 @@ Node pool(GraphBuilder &builder, const std::string &kind, Node image, const Inte
           const Integers &strides, const Integers &dilations, const Integers &pads,
           bool includePad) {
   return builder.pool(kind, image, size, {strides, dilations, pads}, includePad);
+}
+
+//===--------------------------------------------------------------------------===//
+// Operators of ATen
+//===--------------------------------------------------------------------------===//
+
+aten::Value valueOf(nb::handle value) {
+  if (value.is_none())
+    return {};
+  if (nb::isinstance<Node>(value))
+    return nb::cast<Node>(value);
+  if (nb::isinstance<OpenSize>(value))
+    return nb::cast<OpenSize>(value);
+  if (nb::isinstance<nb::bool_>(value))
+    return nb::cast<bool>(value);
+  if (nb::isinstance<nb::int_>(value))
+    return nb::cast<int64_t>(value);
+  if (nb::isinstance<nb::float_>(value))
+    return nb::cast<double>(value);
+  if (nb::isinstance<nb::str>(value))
+    return nb::cast<std::string>(value);
+  aten::List list;
+  for (nb::handle each : nb::cast<nb::sequence>(value))
+    list.push_back(valueOf(each));
+  return list;
+}
+
+nb::object objectOf(const aten::Value &value) {
+  if (const auto *node = value.as<Node>())
+    return nb::cast(*node);
+  const auto *list = value.as<aten::List>();
+  if (!list)
+    return nb::none();
+  nb::list objects;
+  for (const aten::Value &each : *list)
+    objects.append(objectOf(each));
+  return nb::tuple(objects);
+}
+
+using NamedObjects = std::vector<std::pair<std::string, nb::object>>;
+using ResultSpec = std::optional<std::tuple<std::string, Sizes, bool>>;
+
+nb::object writeOperator(GraphBuilder &builder, const std::string &name,
+                         const NamedObjects &arguments, const std::vector<ResultSpec> &results,
+                         bool differentiates) {
+  const aten::Write *write = aten::findOperator(name);
+  if (!write)
+    throw InternalError("no operator of ATen is called " + name);
+  aten::Arguments values;
+  for (const auto &[argument, value] : arguments)
+    values.emplace_back(argument, valueOf(value));
+  aten::ResultTypes types;
+  for (const ResultSpec &each : results) {
+    auto &type = types.emplace_back();
+    if (each)
+      type = aten::ResultType{dtypeNamed(std::get<0>(*each)), std::get<1>(*each),
+                              std::get<2>(*each)};
+  }
+  aten::Call call(builder, name.substr(0, name.find('.')), std::move(values), std::move(types),
+                  differentiates);
+  return objectOf((*write)(call));
 }
 
 } // namespace
@@ -94,16 +159,12 @@ void registerGraph(nb::module_ &module) {
       .def("contract", &GraphBuilder::contract)
       .def("convolution", &convolution)
       .def("pool", &pool)
+      .def("aten", &writeOperator)
       .def("finish", [](GraphBuilder &builder, const Settings &settings) {
         return makeModel(builder, settings);
       });
-  module.def("elementary_functions", [] {
-    return std::vector<std::string>{
-#define HEADRACE_FUNCTION(Id, name, ...) #name,
-#define HEADRACE_STEPS(...)
-#include "runtime/scalar/Functions.def"
-    };
-  });
+  module.def("has_aten",
+             [](const std::string &name) { return aten::findOperator(name) != nullptr; });
   module.def("graph_builder", [](const std::string &name, const std::string &target) {
     Settings settings;
     settings.target = target;

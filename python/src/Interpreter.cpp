@@ -59,7 +59,7 @@ bool isMainThreadOfPython() {
   return PyThread_get_thread_ident() == main;
 }
 
-/// A kernel cannot be stopped. Where one still runs when the process ends, what it uses must not be
+/// A kernel cannot be stopped. If one still runs when the process ends, what it uses must not be
 /// destroyed: the process ends without that.
 void leaveRunningCalls(int status, void *) {
   {

@@ -1,4 +1,4 @@
-// Work outside the interpreter's lock (GIL): it stops where the user interrupts it, and is out of
+// Work outside the interpreter's lock (GIL): it stops if the user interrupts it, and is out of
 // the way when the interpreter ends.
 #pragma once
 
@@ -51,7 +51,7 @@ template <class Work> auto unlocked(Work work, const StopFlag *stop = nullptr) -
 }
 
 /// Does something with the interpreter's lock, in a thread that may not have it; false, and nothing
-/// is done, where the interpreter is ending.
+/// is done, if the interpreter is ending.
 bool withInterpreter(const std::function<void()> &work);
 
 /// Deletes an object that the interpreter knows, from any thread. At the interpreter's end it

@@ -1,3 +1,4 @@
+#include "adaptive/CompileLog.h"
 #include "driver/Model.h"
 #include "driver/package/PackageCompiler.h"
 #include "package/Package.h"
@@ -115,7 +116,7 @@ nb::list valuesToPython(std::vector<RuntimeValue> values) {
   return list;
 }
 
-// Values are as Values.h says. Outputs that are not wanted are None.
+// Values are as Values.h says. Outputs that are not requested are None.
 nb::list runValues(Model &model, const nb::list &values, const std::vector<bool> &wanted,
                    const StopFlag *stop) {
   std::vector<RuntimeValue> inputs = valuesFromPython(values);
@@ -286,12 +287,36 @@ nb::list profile(Model &model, const nb::list &values, const nb::callable &conve
   return list;
 }
 
+/// Samples by the names of inputs as those that a model takes.
+std::vector<std::vector<RuntimeValue>>
+inOrder(const Model &model, const std::vector<std::map<std::string, RuntimeValue>> &samples) {
+  std::vector<std::vector<RuntimeValue>> result;
+  for (const auto &sample : samples) {
+    std::vector<RuntimeValue> &values = result.emplace_back();
+    for (const TensorSpec &input : model.inputs()) {
+      auto found = sample.find(input.name);
+      if (found == sample.end())
+        throw Error(ErrorKind::MissingInput, "samples: expected an input '" + input.name +
+                                                 "' in each, got one without");
+      values.push_back(found->second);
+    }
+  }
+  return result;
+}
+
 void writePackage(const std::vector<std::filesystem::path> &models,
                   const std::filesystem::path &output, const std::string &target,
                   const std::vector<std::string> &processors, const std::string &expansion,
                   const std::vector<std::pair<std::string, int64_t>> &sizes,
-                  const std::string &recipe, const std::filesystem::path &accelerator) {
+                  const std::string &recipe, const std::filesystem::path &accelerator,
+                  const std::vector<nb::dict> &samples) {
   PackageSettings settings;
+  std::vector<std::map<std::string, RuntimeValue>> values;
+  for (const nb::dict &sample : samples)
+    for (auto &named = values.emplace_back(); auto [name, value] : sample)
+      named.emplace(nb::cast<std::string>(name), valueFromPython(value));
+  if (!values.empty())
+    settings.samplesOf = [&values](const Model &model) { return inOrder(model, values); };
   settings.target = target;
   if (!processors.empty())
     settings.processors = processors;
@@ -390,6 +415,9 @@ void registerModel(nb::module_ &module) {
   module.def("phases", &phaseList);
   module.def("threads", [] { return ThreadPool::global().threads(); });
   module.def("set_threads", &setProcessThreads);
+  module.def("log_compilations", [](bool isOn) {
+    isOn ? adaptive::logCompilations() : adaptive::logCompilations(nullptr);
+  });
 }
 
 } // namespace headrace::python

@@ -1,5 +1,5 @@
 // The extension module headrace._core: the driver's Model and tensor expressions for the Python
-// files beside it, which give it its public face.
+// files next to it, which give it its public face.
 #include "Bindings.h"
 #include "Interpreter.h"
 

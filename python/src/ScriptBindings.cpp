@@ -6,6 +6,8 @@
 #include "Interpreter.h"
 #include "script/PackagedScript.h"
 #include "script/host/Frame.h"
+#include "script/language/Builtins.h"
+#include "script/language/Parser.h"
 #include "verify/ScriptVerification.h"
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -155,6 +157,17 @@ std::unique_ptr<ScriptSession> makeSession(const std::string &name, const std::s
   return std::make_unique<ScriptSession>(name, text, std::move(options));
 }
 
+/// Parses and analyzes the script with all of its functions.
+void checkScript(const std::string &name, const std::string &text,
+                 const std::vector<std::filesystem::path> &scriptPath,
+                 const std::map<std::string, std::string> &arguments) {
+  script::AnalysisOptions options;
+  options.parameters = arguments;
+  options.keepAll = options.allFunctions = true;
+  options.scriptPath = withDefaults(scriptPath);
+  script::analyze(script::parse(std::make_shared<script::Source>(name, text)), options);
+}
+
 // The report as JSON and as text.
 nb::tuple verifyScript(const std::string &name, const std::string &text,
                        const std::vector<std::filesystem::path> &scriptPath, const nb::dict &inputs,
@@ -228,15 +241,26 @@ void registerScript(nb::module_ &module) {
       });
   nb::class_<ScriptSession>(module, "ScriptSession")
       .def("run",
+           // `before`: variables that an earlier script left, for those that are not given
            [](ScriptSession &session, const nb::dict &inputs,
-              const std::map<std::string, std::string> &arguments) {
+              const std::map<std::string, std::string> &arguments, const Results *before) {
              Variables variables = variablesFromPython(inputs);
+             if (before)
+               variables.insert(before->variables.begin(), before->variables.end());
              return unlocked([&] { return Results{session.run(variables, arguments)}; });
-           })
+           },
+           nb::arg("inputs"), nb::arg("arguments"), nb::arg("before").none() = nb::none())
       .def_prop_ro("statistics", [](const ScriptSession &session) {
         return statisticsToPython(session.statistics());
       });
   module.def("script", &makeSession);
+  module.def("script_functions", [] {
+    std::vector<std::string> names;
+    for (const script::Builtin *builtin : script::allBuiltins())
+      names.push_back(builtin->name);
+    return names;
+  });
+  module.def("check_script", &checkScript);
   module.def("packaged_script", &openPackaged);
   module.def("verify_script", &verifyScript);
   module.def("write_script_package", &writeScriptPackage);

@@ -29,7 +29,7 @@ struct KernelPolicy {
   enum class Recipes { Loops, Launches, Nothing } recipes = Recipes::Loops;
 };
 
-/// Copies between main memory and a target's own.
+/// Copies between host memory and a target's own.
 struct CopyRates {
   double startMicroseconds = 0, bytesPerMicrosecond = 10'000;
   double microseconds(double bytes) const {
@@ -41,14 +41,14 @@ struct Machine {
   /// Width of a vector register and how many there are.
   int64_t vectorBytes = 32;
   int64_t vectorRegisters = 16;
-  /// Width of the vectors that constant weights are packed for, where machines share them: that of
+  /// Width of the vectors that constant weights are packed for, if machines share them: that of
   /// the widest. The others' vectors are parts of it.
   int64_t sharedVectorBytes = 0;
   /// The nearest cache: how many lines whose addresses differ by multiples of `cacheWayBytes` it
   /// holds at a time.
   int64_t cacheWays = 8;
   int64_t cacheWayBytes = 4096;
-  /// TLB reach: how far apart data may lie before finding its pages costs more than reading it.
+  /// TLB reach: how far apart data may be before finding its pages costs more than reading it.
   int64_t translatedBytes = 4 << 20;
   KernelPolicy policy;
   CopyRates copies;

@@ -16,13 +16,13 @@ SizeHints sizeHints(Operation *op) {
   return {};
 }
 
-int64_t nominal(AffineExpr size, const SizeHints &sizes) {
+int64_t sizeHint(AffineExpr size, const SizeHints &sizes) {
   if (auto constant = constantValue(size))
-    return std::clamp<int64_t>(*constant, 0, SizeHints::kMost);
+    return std::clamp<int64_t>(*constant, 0, SizeHints::kMax);
   try {
     return sizes.of(toDimExpr(size));
   } catch (const std::exception &) { // a size that is too large to compute with
-    return SizeHints::kMost;
+    return SizeHints::kMax;
   }
 }
 
@@ -30,10 +30,10 @@ static double elementBytes(Value value) {
   return std::max(1.0, cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() / 8.0);
 }
 
-double nominalBytes(Value value, const SizeHints &sizes) {
+double bytesAtHints(Value value, const SizeHints &sizes) {
   double bytes = elementBytes(value);
   for (AffineExpr size : shapeOf(value))
-    bytes *= static_cast<double>(nominal(size, sizes));
+    bytes *= static_cast<double>(sizeHint(size, sizes));
   return bytes;
 }
 
@@ -126,7 +126,7 @@ AffineExpr bytesRead(hr::OperatorInterface op, unsigned operand, const SizeHints
     return all;
   SymbolicShape picked(movement.domain.begin(), movement.domain.end());
   AffineExpr bytes = byteCount(tensorType(picked, type.getElementType()));
-  return nominal(bytes, sizes) < nominal(all, sizes) ? bytes : all;
+  return sizeHint(bytes, sizes) < sizeHint(all, sizes) ? bytes : all;
 }
 
 Work workOf(hr::OperatorInterface op, const SizeHints &sizes) {
@@ -134,16 +134,16 @@ Work workOf(hr::OperatorInterface op, const SizeHints &sizes) {
   Movement movement = op.getMovement();
   double points = 1, results = 1;
   for (auto [size, kind] : llvm::zip(movement.domain, movement.iterators)) {
-    points *= static_cast<double>(nominal(size, sizes));
+    points *= static_cast<double>(sizeHint(size, sizes));
     if (kind == utils::IteratorType::parallel)
-      results *= static_cast<double>(nominal(size, sizes));
+      results *= static_cast<double>(sizeHint(size, sizes));
   }
-  double total = nominalBytes(op->getResult(0), sizes);
+  double total = bytesAtHints(op->getResult(0), sizes);
   llvm::SmallDenseSet<Value> seen;
   work.streams.push_back({total, 0, static_cast<int>(op->getNumOperands())});
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (seen.insert(operand).second) {
-      auto bytes = static_cast<double>(nominal(bytesRead(op, i, sizes), sizes));
+      auto bytes = static_cast<double>(sizeHint(bytesRead(op, i, sizes), sizes));
       total += bytes;
       work.streams.push_back({bytes, 0, static_cast<int>(i)});
     }

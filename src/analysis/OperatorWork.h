@@ -11,15 +11,15 @@ namespace headrace {
 /// The sizes that costs of the program, or the outlined kernel, around an operation are estimated
 /// with.
 SizeHints sizeHints(mlir::Operation *op);
-/// A size, or its nominal value where it is open.
-int64_t nominal(mlir::AffineExpr size, const SizeHints &sizes);
-double nominalBytes(mlir::Value value, const SizeHints &sizes);
+/// A size, or its size hint if it is dynamic.
+int64_t sizeHint(mlir::AffineExpr size, const SizeHints &sizes);
+double bytesAtHints(mlir::Value value, const SizeHints &sizes);
 
 /// Operations of a scalar function at one point, by kind.
 struct ScalarOperations {
   double simple = 0, division = 0, elementary = 0;
 };
-/// `varies` tells whether an argument differs from point to point, as all do where it is not given;
+/// `varies` tells whether an argument differs from point to point, as all do if it is not given;
 /// what depends on none that does is not counted.
 ScalarOperations scalarOperations(mlir::Region &body,
                                   llvm::function_ref<bool(mlir::BlockArgument)> varies = nullptr);

@@ -34,6 +34,14 @@ struct OwnedSpec {
     view = {name.c_str(), dims.data(), textPointers.data(), static_cast<int32_t>(dims.size()),
             static_cast<int32_t>(spec.dtype)};
   }
+  explicit OwnedSpec(const PackagedTensor &tensor) : name(tensor.name), dims(tensor.dims) {
+    for (size_t i = 0; i < dims.size(); ++i)
+      texts.push_back(dims[i] >= 0 ? std::to_string(dims[i]) : tensor.dimNames[i]);
+    for (const std::string &text : texts)
+      textPointers.push_back(text.c_str());
+    view = {name.c_str(), dims.data(), textPointers.data(), static_cast<int32_t>(dims.size()),
+            static_cast<int32_t>(tensor.dtype)};
+  }
   explicit OwnedSpec(const ScriptVariable &variable) : name(variable.name) {
     if (variable.isMatrix) {
       dims = {-1, -1};
@@ -47,10 +55,11 @@ struct OwnedSpec {
 
 } // namespace
 
-/// One of both.
+/// One of three.
 struct headrace_program {
   std::shared_ptr<const PackageProgram> program;
   std::unique_ptr<const script::ScriptProgram> script;
+  std::shared_ptr<const PackageSplitModel> split;
   std::vector<std::unique_ptr<OwnedSpec>> inputs, outputs;
 };
 
@@ -89,7 +98,9 @@ Shape shapeOf(const headrace_tensor &tensor) {
 class Borrower {
 public:
   explicit Borrower(const headrace_program &program)
-      : engine(findEngine(program.program ? program.program->engine() : hostEngine)) {}
+      : engine(findEngine(program.program ? program.program->engine()
+                          : program.split ? program.split->engine()
+                                          : hostEngine)) {}
   Tensor operator()(const headrace_tensor &tensor, Shape shape) const {
     MemorySpace place = tensor.data ? engine.placeOf(tensor.data) : MemorySpace();
     return Tensor::borrow(typeOf(tensor), std::move(shape), tensor.data, nullptr, place);
@@ -146,6 +157,15 @@ headrace_status openWith(headrace_package **result,
         entry->inputs.push_back(std::make_unique<OwnedSpec>(variable));
       for (const ScriptVariable &variable : script->outputs())
         entry->outputs.push_back(std::make_unique<OwnedSpec>(variable));
+      package->programs.push_back(std::move(entry));
+    }
+    for (const auto &model : package->package->splitModels()) {
+      auto entry = std::make_unique<headrace_program>();
+      entry->split = model;
+      for (const PackagedTensor &tensor : model->inputs())
+        entry->inputs.push_back(std::make_unique<OwnedSpec>(tensor));
+      for (const PackagedTensor &tensor : model->outputs())
+        entry->outputs.push_back(std::make_unique<OwnedSpec>(tensor));
       package->programs.push_back(std::move(entry));
     }
     *result = package.release();
@@ -233,10 +253,12 @@ headrace_status headrace_package_program(const headrace_package *package, const 
     require(package && program, "expected a package, got null");
     std::string wanted = name ? name : "";
     std::shared_ptr<const PackageScript> script = package->package->script(wanted);
-    auto dataflow = script ? nullptr : package->package->program(wanted);
+    auto split = package->package->splitModel(wanted);
+    auto dataflow = script || split ? nullptr : package->package->program(wanted);
     for (const auto &candidate : package->programs)
-      if (script ? candidate->script && &candidate->script->script() == script.get()
-                 : candidate->program == dataflow)
+      if (script  ? candidate->script && &candidate->script->script() == script.get()
+          : split ? candidate->split == split
+                  : candidate->program && candidate->program == dataflow)
         *program = candidate.get();
   });
 }
@@ -246,8 +268,9 @@ const headrace_program *headrace_package_program_at(const headrace_package *pack
 }
 
 const char *headrace_program_name(const headrace_program *program) {
-  return program->script ? program->script->script().name().c_str()
-                         : program->program->interface().name.c_str();
+  return program->script  ? program->script->script().name().c_str()
+         : program->split ? program->split->name().c_str()
+                          : program->program->interface().name.c_str();
 }
 size_t headrace_program_input_count(const headrace_program *program) {
   return program->inputs.size();
@@ -267,20 +290,34 @@ headrace_status headrace_output_shape(const headrace_program *program,
                                       size_t output, int64_t *shape) {
   return guarded([&] {
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/false);
-    if (program->script)
-      throw Error(ErrorKind::Unsupported, "the sizes a script gives its outputs are known when it "
-                                          "has run: use headrace_run_new");
+    if (!program->program)
+      throw Error(ErrorKind::Unsupported, "the shapes of a script's or split model's outputs are "
+                                          "known when it has run: use headrace_run_new");
     Shape sizes = outputShape(*program->program->find(tensors), tensors, output);
     require(shape || sizes.empty(), "expected room for the shape, got null");
     std::copy(sizes.begin(), sizes.end(), shape);
   });
 }
 
-/// Scripts have no sizes to ask for, no stream and no steps.
+/// The tensors that a script or a split model returns; nothing for a program, which has steps.
+static std::optional<std::vector<Tensor>> resultsOf(const headrace_program *program,
+                                                    std::span<const Tensor> inputs) {
+  if (program->script)
+    return program->script->run(inputs);
+  if (program->split)
+    return program->split->run(inputs);
+  return std::nullopt;
+}
+
+/// Scripts and split models have no sizes to ask for, no stream and no steps.
 static const PackageProgram &dataflowOf(const headrace_program *program) {
   if (program->script)
     throw Error(ErrorKind::Unsupported,
                 "'" + program->script->script().name() + "' is a script, which can only be run");
+  if (program->split)
+    throw Error(ErrorKind::Unsupported,
+                "'" + program->split->name() + "' is split into several programs, so it can only "
+                                               "be run");
   return *program->program;
 }
 
@@ -309,8 +346,8 @@ headrace_status headrace_run(const headrace_program *program, const headrace_ten
   return guarded([&] {
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
     requireOutputs(program, outputs, output_count);
-    if (program->script)
-      return copyOutputs(program->script->run(tensors), outputs);
+    if (auto results = resultsOf(program, tensors))
+      return copyOutputs(*results, outputs);
     std::shared_ptr<const Executable> version = program->program->find(tensors);
     std::vector<Tensor> results = outputsOf(program, *version, tensors, outputs, output_count);
     version->runInto(tensors, results);
@@ -354,8 +391,8 @@ headrace_status headrace_run_new(const headrace_program *program, const headrace
     require(result, "expected a pointer to the result, got null");
     *result = nullptr;
     std::vector<Tensor> tensors = inputsOf(program, inputs, input_count, /*dataNeeded=*/true);
-    if (program->script) {
-      *result = resultOf(program->script->run(tensors));
+    if (auto results = resultsOf(program, tensors)) {
+      *result = resultOf(std::move(*results));
       return;
     }
     std::shared_ptr<const Executable> version = program->program->find(tensors);

@@ -20,7 +20,7 @@ struct UnsignedFactors {
 mlir::Value multiplyAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange args,
                         UnsignedFactors areUnsigned = {});
 
-/// The element type of sums of products: `accumulator` where one is given, which must be able to
+/// The element type of sums of products: `accumulator` if one is given, which must be able to
 /// hold the factors' numbers, else the one type that both factors have.
 mlir::FailureOr<mlir::Type> accumulatorOf(std::optional<mlir::Location> loc, mlir::Type first,
                                           mlir::Type second, std::optional<mlir::Type> accumulator);

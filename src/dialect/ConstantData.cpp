@@ -18,7 +18,7 @@ namespace headrace {
 /// Up to here an attribute of its own, shared with equal ones, is worth the copy.
 static constexpr size_t kInlineBytes = 1024;
 
-/// Part by part, so that no two copies are in memory where the first one is a file's.
+/// Part by part, so that no two copies are in memory if the first one is a file's.
 static Tensor copyOf(DType dtype, Shape shape, ArrayRef<char> bytes) {
   constexpr size_t kPart = 8 << 20;
   Tensor tensor = Tensor::allocate(dtype, std::move(shape));

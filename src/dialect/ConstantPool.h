@@ -3,7 +3,7 @@
 // An attribute of MLIR lives as long as its context, and so would every tensor that folding or
 // packing made on the way. The pool owns them instead: what no program refers to any more is
 // released, and programs that were compiled share the memory of what they keep. So do versions of a
-// program, for other sizes or other processors: what compiling one makes is found by its contents
+// program, for other sizes or other CPUs: what compiling one makes is found by its contents
 // when another one needs the same.
 #pragma once
 

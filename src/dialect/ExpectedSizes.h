@@ -5,8 +5,8 @@
 
 namespace headrace {
 
-/// Attribute of a program's function: what each symbolic size is expected to be, about, so that
-/// costs can be estimated; 0 where nothing is known of it. Nothing may rely on it.
+/// Attribute of a program's function: what each dynamic dimension is expected to be, about, so that
+/// costs can be estimated; 0 if nothing is known of it. Nothing may rely on it.
 inline constexpr llvm::StringLiteral kExpectedSizesAttr = "hr.expected_sizes";
 
 } // namespace headrace

@@ -41,7 +41,7 @@ def Hr_KernelOp : Hr_Op<"kernel", [Pure, IsolatedFromAbove,
 }
 
 def Hr_LibraryOp : Hr_Op<"library", [Pure]> {
-  let summary = "a routine of a library, an expansion that competes with generated code";
+  let summary = "a library routine, an implementation that competes with generated code";
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$routine,
                        AffineMapAttr:$parameters, StrAttr:$name, StrArrayAttr:$operators,
                        AffineMapAttr:$cost);

@@ -1,4 +1,4 @@
-// Symbolic sizes inside kernels (level 2).
+// Dynamic dimensions inside kernels (level 2).
 #pragma once
 
 #include "mlir/IR/AffineExpr.h"

@@ -1,4 +1,4 @@
-// Kernels and launches: what holds at the border between levels 1 and 2.
+// Kernels and launches: what holds at the boundary between levels 1 and 2.
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 

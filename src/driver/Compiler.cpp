@@ -181,7 +181,7 @@ std::pair<Program, ProgramCode> Compiler::compileParts(ModuleOp program) {
   KeptByTarget kept = lowerUnknownKernels(program, CodeUse::Process);
   Program plan = described(program).program;
   ProgramCode code;
-  // Constants may lie in the context's memory.
+  // Constants may be in the context's memory.
   auto memory = std::make_shared<std::vector<std::shared_ptr<void>>>(1, context);
   code.memory = memory;
   code.kernels.resize(plan.steps.size());

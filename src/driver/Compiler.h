@@ -42,7 +42,7 @@ public:
   /// Like `compile`, but returns the program and its code apart.
   std::pair<Program, ProgramCode> compileParts(mlir::ModuleOp program);
 
-  /// All phases, then code for a package, added to `code`. Constants may lie in the context's
+  /// All phases, then code for a package, added to `code`. Constants may be in the context's
   /// memory.
   LoweredProgram compileAot(mlir::ModuleOp program, AotCode &code);
 

@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// Lets passes share their work among the process's threads, end early where the work is
+/// Lets passes share their work among the process's threads, end early if the work is
 /// interrupted (Interruption.h), and make way for forks between them (ForkSafety.h).
 void useProcessThreads(mlir::MLIRContext &context);
 

@@ -68,7 +68,7 @@ hr::ConstantOp findWeight(func::FuncOp function, StringRef name) {
 void checkFloat(const std::string &model, const std::string &name, Value value) {
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   if (!isa<FloatType>(element))
-    throw Error(ErrorKind::TypeMismatch, model + ": expected floating-point numbers in '" + name +
+    throw Error(ErrorKind::TypeMismatch, model + ": expected floating-point values in '" + name +
                                              "' to differentiate by, got " +
                                              std::string(nameOf(toDType(element))));
 }

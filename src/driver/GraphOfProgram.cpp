@@ -21,9 +21,10 @@ constexpr StringLiteral kPredictedPhase = "schedule";
 
 class GraphBuilder {
 public:
-  GraphBuilder(ModuleOp program, const Targets &targets, bool predictsKernels)
+  GraphBuilder(ModuleOp program, const Targets &targets, bool predictsKernels,
+               const std::string &codeOf)
       : program(program), entry(entryFunction(program)), targets(targets),
-        names(entry.getBody().front()), sizes(sizeHints(entry)) {
+        names(entry.getBody().front()), sizes(sizeHints(entry)), codeOf(codeOf) {
     if (predictsKernels)
       predictKernels();
   }
@@ -44,7 +45,7 @@ public:
 private:
   GraphNode &add(GraphNode node) { return graph.nodes.emplace_back(std::move(node)); }
 
-  /// At nominal sizes, on one thread. Of the steps, those that are operations are in their order.
+  /// At the size hints, on one thread. Of the steps, those that are operations are in their order.
   void predictKernels() {
     Program steps = buildProgram(entry);
     std::vector<int64_t> symbols;
@@ -105,12 +106,23 @@ private:
   /// Adds the operation's node, with what it reads; returns its id.
   std::string place(Operation *op, GraphNode node) {
     std::string id = node.id = unique(node.id);
+    if (codeOf == "*" || codeOf == id)
+      node.code = codeOfOperation(op);
     add(std::move(node));
     for (Value operand : op->getOperands())
       connect(operand, id);
     for (Value result : op->getResults())
       ids[result] = id;
     return id;
+  }
+
+  /// The operation as text; of a launch, the kernel that is launched, if it is in the program.
+  std::string codeOfOperation(Operation *op) {
+    std::string text = printed(op);
+    if (auto launch = dyn_cast<hr::LaunchOp>(op))
+      if (auto kernel = program.lookupSymbol<ModuleOp>(launch.getKernel()))
+        text += "\n\n" + printed(kernel);
+    return text;
   }
 
   /// Kernels, launches and calls carry their costs.
@@ -186,6 +198,7 @@ private:
   const Targets &targets;
   OperatorNames names;
   SizeHints sizes;
+  const std::string &codeOf;
   ProgramGraph graph;
   llvm::DenseMap<Value, std::string> ids;
   llvm::DenseMap<Operation *, double> microseconds;
@@ -194,8 +207,9 @@ private:
 
 } // namespace
 
-ProgramGraph graphOf(ModuleOp program, const Targets &targets, const std::string &phase) {
-  ProgramGraph graph = GraphBuilder(program, targets, phase == kPredictedPhase).build();
+ProgramGraph graphOf(ModuleOp program, const Targets &targets, const std::string &phase,
+                     const std::string &codeOf) {
+  ProgramGraph graph = GraphBuilder(program, targets, phase == kPredictedPhase, codeOf).build();
   graph.phase = phase;
   return graph;
 }

@@ -4,7 +4,6 @@
 #include "runtime/system/Error.h"
 
 #include <algorithm>
-#include <mutex>
 
 namespace headrace {
 
@@ -33,18 +32,13 @@ static std::shared_ptr<ImportedProgram> asFirst(LevelOneProgram program) {
 }
 
 Imports::Imports(LevelOneProgram program, size_t most)
-    : imported(asFirst(std::move(program))), interface(imported->program.interface()), most(most) {}
+    : imported(asFirst(std::move(program))), interface(imported->program.interface()), others(most) {}
 
 std::shared_ptr<ImportedProgram> Imports::find(const Sizes &sizes) {
   if (imported->serves(sizes))
     return imported;
-  std::lock_guard lock(mutex);
-  auto found =
-      std::ranges::find_if(others, [&](const auto &other) { return other->serves(sizes); });
-  if (found == others.end())
-    return nullptr;
-  others.splice(others.begin(), others, found);
-  return others.front();
+  return others.findIf(
+      [&](size_t, const ImportedProgram &other) { return other.serves(sizes); });
 }
 
 std::shared_ptr<ImportedProgram> Imports::importFor(const Sizes &sizes) {
@@ -60,7 +54,7 @@ std::shared_ptr<ImportedProgram> Imports::importFor(const Sizes &sizes) {
     made = importNumbers(sizes, /*all=*/false);
   if (!made)
     made = importNumbers(sizes, /*all=*/true);
-  keep(made);
+  others.add(made->number, made);
   return made;
 }
 
@@ -100,7 +94,7 @@ std::shared_ptr<ImportedProgram> Imports::importNumbers(const Sizes &sizes, bool
       throw Error(error.kind(), error.what() + (", for " + text(sizes)));
   }
   if (all)
-    throw InternalError("a program for certain sizes does not serve them");
+    throw InternalError("a program for fixed sizes does not support them");
   return nullptr;
 }
 
@@ -125,14 +119,6 @@ std::shared_ptr<ImportedProgram> Imports::importOne(const std::vector<SizeRange>
   }
   made->number = ++count;
   return made;
-}
-
-void Imports::keep(const std::shared_ptr<ImportedProgram> &made) {
-  decltype(others) dropped; // outside the lock
-  std::lock_guard lock(mutex);
-  others.push_front(made);
-  while (others.size() > most)
-    dropped.splice(dropped.begin(), others, std::prev(others.end()));
 }
 
 std::string Imports::text(const Sizes &sizes) const {

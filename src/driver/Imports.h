@@ -1,14 +1,12 @@
 // A model as it was imported: for the sizes that its guards allow, and again for others once they
-// are asked for. `x[0:3]` is a slice of three where x has three elements or more, and all of x
-// where it has less: two programs, of which importing writes the first one.
+// are asked for. `x[0:3]` is a slice of three if x has three elements or more, and all of x
+// if it has less: two programs, of which importing writes the first one.
 #pragma once
 
+#include "adaptive/VersionStore.h"
 #include "driver/CompiledConstants.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "package/Contents.h"
-#include "runtime/system/ForkSafety.h"
-
-#include <list>
 
 namespace headrace {
 
@@ -42,7 +40,7 @@ public:
 
   /// The program for these sizes; null if it has to be imported.
   std::shared_ptr<ImportedProgram> find(const Sizes &sizes);
-  /// Imports it, under the lock of the program's context. Throws Error, which names a node, where
+  /// Imports it, under the lock of the program's context. Throws Error, which names a node, if
   /// the model cannot have these sizes.
   std::shared_ptr<ImportedProgram> importFor(const Sizes &sizes);
 
@@ -50,15 +48,12 @@ private:
   std::shared_ptr<ImportedProgram> importRanges(const Sizes &sizes);
   std::shared_ptr<ImportedProgram> importNumbers(const Sizes &sizes, bool all);
   std::shared_ptr<ImportedProgram> importOne(const std::vector<SizeRange> &ranges);
-  void keep(const std::shared_ptr<ImportedProgram> &made);
   std::string text(const Sizes &sizes) const;
 
   const std::shared_ptr<ImportedProgram> imported; // the first one
   const Program interface;                         // its
-  const size_t most;
   size_t count = 0;
-  std::list<std::shared_ptr<ImportedProgram>> others; // most recently used first
-  ForkSafeMutex mutex;
+  adaptive::VersionStore<size_t, ImportedProgram> others; // by number
 };
 
 } // namespace headrace

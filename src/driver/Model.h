@@ -39,9 +39,9 @@ class StagedProgram;
 /// An input or output that may be more than a tensor of numbers.
 struct ValueSpec {
   std::string name;
-  /// "f32", "string", "sequence(f32)", "optional(sequence(i64))"; "?" where it is not known.
+  /// "f32", "string", "sequence(f32)", "optional(sequence(i64))"; "?" if it is not known.
   std::string type;
-  /// A size is a number, or the name of an open one ("" where it has none); nullopt if the rank
+  /// A size is a number, or the name of an open one ("" if it has none); nullopt if the rank
   /// is not known, or there is none.
   std::optional<std::vector<std::variant<int64_t, std::string>>> shape;
 };
@@ -56,7 +56,7 @@ struct DeclaredValues {
 struct GradientOptions {
   /// Names of inputs or weights; none: every input of floating-point type.
   std::vector<std::string> wrt;
-  /// Whether the program's own outputs stand before the gradients.
+  /// Whether the program's own outputs are before the gradients.
   bool values = true;
   /// Forward and backward: most bytes kept between them beyond inputs and outputs (dynamic
   /// dimensions count as what they are expected to be, see SizeHints.h); nullopt: what is fastest.
@@ -95,7 +95,7 @@ struct StageStep {
 /// number of threads may call it.
 class Model {
 public:
-  /// Reads and imports the file, or opens it where it is a package; compiles nothing yet. Throws
+  /// Reads and imports the file, or opens it if it is a package; compiles nothing yet. Throws
   /// Error.
   static std::shared_ptr<Model> load(const std::filesystem::path &path,
                                      const Settings &settings = {});
@@ -111,6 +111,8 @@ public:
   /// A model that runs in stages (see StagedProgram.h).
   explicit Model(std::shared_ptr<staged::StagedProgram> program);
   ~Model();
+  /// A kind of model: one program, several, or those of a package (ModelImpl.h).
+  struct Impl;
 
   const std::string &name() const;
   const std::vector<TensorSpec> &inputs() const;
@@ -136,7 +138,7 @@ public:
   /// The results of one call, and the time of each of its steps in order, without predictions.
   std::vector<RuntimeValue> runProfiled(std::span<const RuntimeValue> inputs,
                                         std::vector<StageStep> &steps);
-  /// Names of the symbolic sizes, in the order DimExpr numbers them.
+  /// Names of the dynamic dimensions, in the order DimExpr numbers them.
   const std::vector<std::string> &symbols() const;
 
   /// Calls run on this many threads; 0, as before this: on as many as the process has. Not while
@@ -149,9 +151,12 @@ public:
   void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   /// Compiles for these inputs' sizes (done by run, too); the executable that serves them.
   std::shared_ptr<const Executable> compile(std::span<const Tensor> inputs);
+  /// Records a call that a caller made with the executable of `compile`; `run` does so itself. Once
+  /// calls have taken long enough, these sizes get a version of their own.
+  void addCall(std::span<const Tensor> inputs, double microseconds);
 
   /// Like `run`, for values of any type; only staged models take or return anything but numeric
-  /// tensors. Where `wanted` says no, an output may be nothing: what only it needs is not computed.
+  /// tensors. If `wanted` says no, an output may be nothing: what only it needs is not computed.
   std::vector<RuntimeValue> runValues(std::span<const RuntimeValue> inputs,
                                       const std::vector<bool> &wanted = {});
   std::vector<RuntimeValue> referenceValues(std::span<const RuntimeValue> inputs,
@@ -168,19 +173,21 @@ public:
   std::vector<RuntimeValue> roundedReferenceValues(std::span<const RuntimeValue> inputs,
                                                    uint64_t seed, double scale = 1);
   /// What the steps of the compiled program compute, next to what the reference has for the same
-  /// values: see KernelTrace.h. With a `package`, what its code computes, where its program is the
-  /// one that this model has for its processor.
+  /// values: see KernelTrace.h. With a `package`, what its code computes, if its program is the
+  /// one that this model has for its CPU.
   KernelTrace traceKernels(std::span<const Tensor> inputs, const RoundedRuns &runs,
                            const Model *package = nullptr);
 
-  /// The IR after a phase, for programs whose symbolic sizes have these values (nullopt: open).
-  /// Throws Error if there is no such phase.
+  /// The IR after a phase, for programs whose dynamic dimensions have these values (nullopt:
+  /// dynamic). Throws Error if there is no such phase.
   std::string ir(const std::string &phase, const std::vector<std::optional<int64_t>> &sizes = {});
-  /// The program after a phase as data. Throws Error if there is no such phase.
+  /// The program after a phase as data; the node `codeOf`, or with "*" every node, comes with its
+  /// IR. Throws Error if there is no such phase.
   ProgramGraph graph(const std::string &phase,
-                     const std::vector<std::optional<int64_t>> &sizes = {});
+                     const std::vector<std::optional<int64_t>> &sizes = {},
+                     const std::string &codeOf = "");
   /// The program as operators with the volumes that they move, for exploration. Throws Error if
-  /// a symbolic size has no value, or a value is empty.
+  /// a dynamic dimension has no value, or a value is empty.
   explore::OperatorGraph operators(explore::Granularity granularity,
                                    const std::vector<std::optional<int64_t>> &sizes = {});
   /// The IR after a phase on the way to `forwardAndBackward`: of gradients, or of both programs.
@@ -205,6 +212,9 @@ public:
   /// which the backward one takes; see ForwardBackward.
   ForwardBackward forwardAndBackward(const GradientOptions &options = {}) const;
 
+  /// A copy of the program at level 1. Throws Error for a split model or a package.
+  LevelOneProgram copyOfProgram() const;
+
   /// The engine that it is compiled for, which runs what it can of it.
   std::string engine() const;
   /// This program compiled for another target ("cuda").
@@ -218,7 +228,6 @@ public:
   void finishCompiling() const;
 
 private:
-  struct Impl;
   static std::shared_ptr<Model> of(ModelFile file, const Settings &settings);
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;

@@ -1,7 +1,7 @@
 // The gradients of a model: programs of their own, and the phases on the way to them.
 #include "driver/Gradient.h"
 #include "driver/GraphOfProgram.h"
-#include "driver/ModelImpl.h"
+#include "driver/SingleModel.h"
 #include "driver/Phases.h"
 #include "driver/RunPasses.h"
 #include "runtime/system/ForkSafety.h"
@@ -13,12 +13,12 @@ using NamedGraphs = std::vector<std::pair<std::string, ProgramGraph>>;
 
 template <class Shown>
 std::optional<Shown>
-Model::Impl::afterGradientPhase(const std::string &phase, const GradientOptions &options,
-                                Shown (*shown)(const Impl &, LevelOneProgram)) {
+SingleModel::afterGradientPhase(const std::string &phase, const GradientOptions &options,
+                                Shown (*shown)(const SingleModel &, LevelOneProgram)) {
   std::lock_guard lock(*compileLock);
   CompilerSection section;
   requirePhase(phase, /*hasGradient=*/true);
-  auto program = headrace::afterGradientPhase(copied(sourceFor("its gradient")), options,
+  auto program = headrace::afterGradientPhase(copied(source()), options,
                                               Direction::Apart, phase, settings.target,
                                               GradientRecipe::of(settings.recipe).split);
   return program ? std::optional(shown(*this, std::move(*program))) : std::nullopt;
@@ -26,8 +26,8 @@ Model::Impl::afterGradientPhase(const std::string &phase, const GradientOptions 
 
 std::string Model::gradientIr(const std::string &phase, const GradientOptions &options,
                               const Sizes &sizes) const {
-  auto text = [](const Impl &, LevelOneProgram program) { return printed(*program.module); };
-  if (auto found = impl->afterGradientPhase<std::string>(phase, options, text))
+  auto text = [](const SingleModel &, LevelOneProgram program) { return printed(*program.module); };
+  if (auto found = impl->single("its gradient").afterGradientPhase<std::string>(phase, options, text))
     return *found;
   ForwardBackward pair = forwardAndBackward(options);
   return "// forward\n" + pair.forward->ir(phase, sizes) + "\n// backward\n" +
@@ -37,15 +37,15 @@ std::string Model::gradientIr(const std::string &phase, const GradientOptions &o
 std::vector<std::pair<std::string, ProgramGraph>>
 Model::gradientGraphs(const std::string &phase, const GradientOptions &options,
                       const Sizes &sizes) const {
-  auto graphs = [](const Impl &impl, LevelOneProgram program) {
+  auto graphs = [](const SingleModel &single, LevelOneProgram program) {
     NamedGraphs graphs;
     for (auto &[name, part] : programsByDirection(std::move(program))) {
-      graphs.emplace_back(name, graphOf(*part.module, targetsOf(impl.settings), ""));
+      graphs.emplace_back(name, graphOf(*part.module, targetsOf(single.settings), ""));
       graphs.back().second.model = part.name;
     }
     return graphs;
   };
-  if (auto found = impl->afterGradientPhase<NamedGraphs>(phase, options, graphs)) {
+  if (auto found = impl->single("its gradient").afterGradientPhase<NamedGraphs>(phase, options, graphs)) {
     for (auto &[name, graph] : *found)
       graph.phase = phase;
     return std::move(*found);
@@ -56,29 +56,30 @@ Model::gradientGraphs(const std::string &phase, const GradientOptions &options,
 }
 
 std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const {
-  LevelOneProgram &source = impl->sourceFor("its gradient");
-  std::lock_guard lock(*impl->compileLock);
+  SingleModel &single = impl->single("its gradient");
+  LevelOneProgram &source = single.source();
+  std::lock_guard lock(*single.compileLock);
   CompilerSection section;
   LevelOneProgram program = differentiated(copied(source), options);
   if (source.importFor)
     program.importFor = [again = source.importFor, options](const SizeRanges &sizes) {
       return differentiated(again(sizes), options);
     };
-  auto model = std::make_shared<Model>(std::move(program), impl->settings);
-  model->impl->compileLock = impl->compileLock;
-  model->impl->threads = impl->threads;
+  auto model = std::make_unique<SingleModel>(std::move(program), impl->settings);
+  model->compileLock = single.compileLock;
+  model->threads = impl->threads;
   auto before = std::make_shared<LevelOneProgram>(copied(source));
-  model->impl->gradientIr = [before, options,
-                             target = impl->settings.target](const std::string &phase) {
+  model->gradientIr = [before, options, target = impl->settings.target](const std::string &phase) {
     auto program = afterGradientPhase(copied(*before), options, Direction::Joint, phase, target);
     return program ? std::optional(printed(*program->module)) : std::nullopt;
   };
-  return model;
+  return std::shared_ptr<Model>(new Model(std::move(model)));
 }
 
 ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const {
-  LevelOneProgram &source = impl->sourceFor("its gradient");
-  std::lock_guard lock(*impl->compileLock);
+  SingleModel &single = impl->single("its gradient");
+  LevelOneProgram &source = single.source();
+  std::lock_guard lock(*single.compileLock);
   CompilerSection section;
   GradientRecipe recipe = GradientRecipe::of(impl->settings.recipe);
   Settings forward = impl->settings, backward = impl->settings;
@@ -91,7 +92,7 @@ ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const 
                          std::move(split.kept), std::move(split.computedAgain),
                          std::move(split.choices)};
   for (Model *model : {result.forward.get(), result.backward.get()}) {
-    model->impl->compileLock = impl->compileLock;
+    model->impl->single("its gradient").compileLock = single.compileLock;
     model->impl->threads = impl->threads;
   }
   return result;

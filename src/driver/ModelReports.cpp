@@ -1,6 +1,6 @@
 // A model as its phases leave it, and its kernels as they are expected to run: nothing runs here.
 #include "driver/GraphOfProgram.h"
-#include "driver/ModelImpl.h"
+#include "driver/SingleModel.h"
 #include "driver/OperatorsOfProgram.h"
 #include "driver/Phases.h"
 #include "driver/RunPasses.h"
@@ -28,7 +28,7 @@ std::vector<PhaseInfo> phases(const std::string &target) {
 
 std::vector<PhaseInfo> gradientPhases() { return described(gradientPhases({}, /*split=*/true)); }
 
-void Model::Impl::requirePhase(const std::string &phase, bool hasGradient) const {
+void SingleModel::requirePhase(const std::string &phase, bool hasGradient) const {
   std::vector<PhaseInfo> known = phases(settings.target), before = gradientPhases();
   if (hasGradient)
     known.insert(known.begin(), before.begin(), before.end());
@@ -42,17 +42,17 @@ void Model::Impl::requirePhase(const std::string &phase, bool hasGradient) const
 }
 
 std::string Model::ir(const std::string &phase, const Sizes &sizes) {
-  impl->requirePhase(phase, impl->gradientIr != nullptr);
-  (void)impl->sourceFor("its phases");
+  SingleModel &single = impl->single("its phases");
+  single.requirePhase(phase, single.gradientIr != nullptr);
   Sizes values = impl->checked(sizes);
-  auto source = impl->programFor(values);
-  std::lock_guard lock(*impl->compileLock);
+  auto source = single.programFor(values);
+  std::lock_guard lock(*single.compileLock);
   CompilerSection section;
-  if (impl->gradientIr)
-    if (auto text = impl->gradientIr(phase))
+  if (single.gradientIr)
+    if (auto text = single.gradientIr(phase))
       return *text;
   return withCompiler(
-      source->program, impl->settingsFor(*source), source->own(values),
+      source->program, single.settingsFor(*source), source->own(values),
       [&](Compiler &compiler, ModuleOp program) {
         compiler.runPhases(program, phase);
         std::string text = printed(program);
@@ -65,24 +65,25 @@ std::string Model::ir(const std::string &phase, const Sizes &sizes) {
       });
 }
 
-ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes) {
-  impl->requirePhase(phase, /*hasGradient=*/false);
-  (void)impl->sourceFor("its phases");
+ProgramGraph Model::graph(const std::string &phase, const Sizes &sizes, const std::string &codeOf) {
+  SingleModel &single = impl->single("its phases");
+  single.requirePhase(phase, /*hasGradient=*/false);
   Sizes values = impl->checked(sizes);
-  auto source = impl->programFor(values);
-  std::lock_guard lock(*impl->compileLock);
+  auto source = single.programFor(values);
+  std::lock_guard lock(*single.compileLock);
   CompilerSection section;
-  ProgramGraph graph = withCompiler(source->program, impl->settingsFor(*source),
-                                    source->own(values), [&](Compiler &compiler, ModuleOp program) {
-                                      compiler.runPhases(program, phase);
-                                      return graphOf(program, targetsOf(impl->settings), phase);
-                                    });
+  ProgramGraph graph =
+      withCompiler(source->program, single.settingsFor(*source), source->own(values),
+                   [&](Compiler &compiler, ModuleOp program) {
+                     compiler.runPhases(program, phase);
+                     return graphOf(program, targetsOf(impl->settings), phase, codeOf);
+                   });
   graph.model = impl->name;
   return graph;
 }
 
 explore::OperatorGraph Model::operators(explore::Granularity granularity, const Sizes &sizes) {
-  (void)impl->sourceFor("its task graphs");
+  SingleModel &single = impl->single("its task graphs");
   Sizes values = impl->checked(sizes);
   std::string open;
   for (auto [name, value] : llvm::zip_equal(impl->symbols, values))
@@ -91,12 +92,12 @@ explore::OperatorGraph Model::operators(explore::Granularity granularity, const 
   if (!open.empty())
     throw Error(ErrorKind::InvalidArgument,
                 impl->name + ": expected values of all sizes for exploration, got none of " + open);
-  auto source = impl->programFor(values);
-  std::lock_guard lock(*impl->compileLock);
+  auto source = single.programFor(values);
+  std::lock_guard lock(*single.compileLock);
   CompilerSection section;
   OwningOpRef<ModuleOp> program = specializeProgram(*source->program.module, source->own(values));
   bool isFused = granularity == explore::Granularity::Fused;
-  Compiler(source->program.context, impl->settingsFor(*source), impl->name)
+  Compiler(source->program.context, single.settingsFor(*source), impl->name)
       .runPhases(*program, isFused ? "layout" : "simplify");
   explore::OperatorGraph graph =
       operatorsOf(*program, impl->name, isFused ? &findTarget(impl->settings.target) : nullptr);
@@ -104,34 +105,19 @@ explore::OperatorGraph Model::operators(explore::Granularity granularity, const 
 }
 
 std::vector<double> Model::predict(std::span<const Tensor> inputs, int threads) {
-  (void)impl->sourceFor("times that are expected");
+  SingleModel &single = impl->single("times that are expected");
   std::vector<int64_t> symbols = bind(inputs), open;
-  Sizes version = impl->versionFor(symbols);
-  auto source = impl->programFor(Sizes(symbols.begin(), symbols.end()));
+  Sizes version = single.versionFor(symbols);
+  auto source = single.programFor(Sizes(symbols.begin(), symbols.end()));
   for (size_t i = 0; i < symbols.size(); ++i)
     if (!version[i] && !source->isNumber[i])
       open.push_back(symbols[i]);
-  std::lock_guard lock(*impl->compileLock);
+  std::lock_guard lock(*single.compileLock);
   CompilerSection section;
-  return withCompiler(source->program, impl->settingsFor(*source), source->own(version),
+  return withCompiler(source->program, single.settingsFor(*source), source->own(version),
                       [&](Compiler &compiler, ModuleOp program) {
                         return compiler.predict(program, open, threads);
                       });
-}
-
-Explanation Model::explain(const Sizes &sizes) {
-  if (impl->staged)
-    return impl->staged->explain();
-  if (impl->packaged)
-    return impl->packaged->explain(impl->checked(sizes));
-  (void)impl->sourceFor("its kernels");
-  Sizes values = impl->checked(sizes);
-  auto source = impl->programFor(values);
-  std::lock_guard lock(*impl->compileLock);
-  CompilerSection section;
-  return withCompiler(
-      source->program, impl->settingsFor(*source), source->own(values),
-      [](Compiler &compiler, ModuleOp program) { return compiler.explain(program); });
 }
 
 } // namespace headrace

@@ -12,7 +12,7 @@
 #include "dialect/reference/RoundedArithmetic.h"
 #include "driver/Contexts.h"
 #include "driver/KernelTrace.h"
-#include "driver/ModelImpl.h"
+#include "driver/SingleModel.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
 #include "driver/WithCompiler.h"
@@ -44,7 +44,7 @@ struct KeptProgram {
   std::vector<KeptValue> values;
 };
 
-/// The buffer in the memory where outputs are: itself, or what a transfer makes of it, at the end
+/// The buffer in the memory if outputs are: itself, or what a transfer makes of it, at the end
 /// if there is none yet.
 int homeBuffer(Program &program, int buffer, const std::string &home) {
   BufferInfo copy = program.buffers[static_cast<size_t>(buffer)];
@@ -139,6 +139,9 @@ public:
     if (rounding)
       rounding->changeOperands(op, operands);
   }
+  Tensor ownResult(Operation &op, ArrayRef<Tensor> operands) override {
+    return rounding ? rounding->ownResult(op, operands) : Tensor();
+  }
   Tensor changedResult(Operation &op, Tensor result) override {
     if (rounding)
       result = rounding->changedResult(op, std::move(result));
@@ -173,7 +176,7 @@ private:
 };
 
 /// Whether a buffer of a type may have values of a declared one: integers stand for those that
-/// processors do not compute with.
+/// CPUs do not compute with.
 bool holds(DType stored, DType declared) {
   bool isComputed = declared >= DType::F16 && declared <= DType::F64;
   bool isInteger = stored < DType::F16;
@@ -255,7 +258,7 @@ struct Variant {
   Sizes sizes;
 };
 
-/// Those that a package may have of a model, by its processors and by the sizes that were fixed.
+/// Those that a package may have of a model, by its CPUs and by the sizes that were fixed.
 std::vector<Variant> packagedVariants(const Settings &settings, const Sizes &open,
                                       const Sizes &exact) {
   std::vector<Variant> all;
@@ -320,19 +323,19 @@ KeptExecutable findKeeping(LevelOneProgram &source, const Variant &variant,
 
 std::vector<Tensor> Model::roundedReference(std::span<const Tensor> inputs, uint64_t seed,
                                             double scale) {
-  (void)impl->sourceFor("reference results");
+  SingleModel &single = impl->single("reference results");
   std::vector<int64_t> symbols = bind(inputs);
-  auto source = impl->programFor(Sizes(symbols.begin(), symbols.end()));
-  std::lock_guard lock(*impl->compileLock);
+  auto source = single.programFor(Sizes(symbols.begin(), symbols.end()));
+  std::lock_guard lock(*single.compileLock);
   CompilerSection section;
   (void)bindInputs(source->program.interface(), inputs, symbols);
   CompiledConstants constants(source->program.context.get());
   OwningOpRef<ModuleOp> finer = source->program.module->clone();
-  // Coarse operators round where the finer ones do that they consist of.
+  // Intrinsics round where the finer ones do that they consist of.
   PassManager manager(finer->getContext(), ModuleOp::getOperationName());
-  ComputeInF32PassOptions single;
-  single.products = false;
-  manager.addNestedPass<func::FuncOp>(createComputeInF32Pass(single));
+  ComputeInF32PassOptions options;
+  options.products = false;
+  manager.addNestedPass<func::FuncOp>(createComputeInF32Pass(options));
   manager.addNestedPass<func::FuncOp>(createExpandOperatorsPass());
   runPasses(manager, *finer, impl->name, "the reference");
   RoundedArithmetic rounding(seed, scale, symbols);
@@ -340,30 +343,17 @@ std::vector<Tensor> Model::roundedReference(std::span<const Tensor> inputs, uint
                           /*keepDouble=*/true, &rounding);
 }
 
-std::vector<RuntimeValue> Model::roundedReferenceValues(std::span<const RuntimeValue> inputs,
-                                                        uint64_t seed, double scale) {
-  if (impl->staged)
-    return impl->staged->run(inputs, staged::Evaluation::Rounded, {}, {seed, scale});
-  std::vector<Tensor> tensors;
-  for (const RuntimeValue &input : inputs)
-    tensors.push_back(input.tensor() ? *input.tensor() : Tensor());
-  std::vector<RuntimeValue> results;
-  for (Tensor &result : roundedReference(tensors, seed, scale))
-    results.emplace_back(std::move(result));
-  return results;
-}
-
 KernelTrace Model::traceKernels(std::span<const Tensor> inputs, const RoundedRuns &runs,
                                 const Model *package) {
-  (void)impl->sourceFor("values inside of it");
+  SingleModel &single = impl->single("values inside of it");
   std::vector<int64_t> symbols = bind(inputs);
   Sizes exact(symbols.begin(), symbols.end());
-  auto source = impl->programFor(exact);
-  Settings settings = impl->settingsFor(*source);
-  std::lock_guard lock(*impl->compileLock);
+  auto source = single.programFor(exact);
+  Settings settings = single.settingsFor(*source);
+  std::lock_guard lock(*single.compileLock);
   CompilerSection section;
   CompiledConstants constants(source->program.context.get());
-  std::vector<Variant> variants{{settings, source->own(impl->versionFor(symbols))}};
+  std::vector<Variant> variants{{settings, source->own(single.versionFor(symbols))}};
   if (package)
     variants = packagedVariants(settings, variants.front().sizes, source->own(exact));
   KernelTrace trace;
@@ -371,7 +361,7 @@ KernelTrace Model::traceKernels(std::span<const Tensor> inputs, const RoundedRun
   Variant variant;
   for (const Variant &each : variants) {
     variant = each;
-    made = package ? findKeeping(source->program, each, *package->impl->packaged, inputs)
+    made = package ? findKeeping(source->program, each, *package->impl->packaged(), inputs)
                    : compileKeeping(source->program, each);
     if (made.executable)
       break;

@@ -37,7 +37,7 @@ int64_t productOf(ArrayRef<AffineExpr> sizes) {
 
 int64_t volumeOf(Value value) { return productOf(shapeOf(value)); }
 
-/// Whether the points of a domain, in row-major order, find elements as they lie in memory: each
+/// Whether the points of a domain, in row-major order, find elements as they are in memory: each
 /// index follows a dimension, those that are left out are the innermost ones.
 Access accessOf(AffineMap map, ArrayRef<AffineExpr> domain) {
   if (!map)
@@ -75,7 +75,7 @@ Access accessOfReduction(const Movement &movement) {
   return Access::InOrder;
 }
 
-/// Where the user wrote it, where that is known: "fit.dml:7".
+/// Where the user wrote it, if that is known: "fit.dml:7".
 std::string placeOf(Location loc) {
   std::string place;
   loc->walk([&](Location part) {

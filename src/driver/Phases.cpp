@@ -58,9 +58,9 @@ void simplify(OpPassManager &manager, ModuleOp module, const Target &target,
   program.addPass(createFoldBatchNormPass());
   program.addPass(createRecognizeAttentionPass());
   chooseAttention(program, target, settings.expansion);
-  // Half precision is decided here, for every front end.
+  // How f16 and bf16 are computed is decided here, for every front end.
   program.addPass(createComputeInF32Pass(single));
-  // Coarse operators become maps and reductions, which fuse with their neighbours.
+  // Composite operators become maps and reductions, which fuse with their neighbours.
   program.addPass(createExpandOperatorsPass());
   program.addPass(createFoldConstantsPass());
   program.addPass(createSimplifyAlgebraPass());
@@ -95,7 +95,7 @@ void layout(OpPassManager &manager, ModuleOp module, const Target &target, const
 void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
              const Settings &settings) {
   OpPassManager &program = manager.nest<func::FuncOp>();
-  // From here on numbers are what processors compute with.
+  // From here on numbers are what CPUs compute with.
   program.addPass(createLegalizeTypesPass());
   ChooseExpansionsPassOptions choice;
   choice.prefer = shapesLoops(module) ? "generated" : settings.expansion;
@@ -106,7 +106,7 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
   program.addPass(createFoldConstantsPass());
   if (target.machine().policy.readsNarrow)
     program.addPass(createReadNarrowPass());
-  // Kernels of rows copy slices where they are joined.
+  // Kernels of rows copy slices if they are joined.
   if (target.machine().policy.walksRows && !shapesLoops(module))
     program.addPass(createGatherToSlicesPass());
   FormKernelsPassOptions options;
@@ -162,7 +162,7 @@ void lower(OpPassManager &manager, const TargetPhase &phase, const Settings &set
 void merge(OpPassManager &manager, ModuleOp) {
   OpPassManager &program = manager.nest<func::FuncOp>();
   program.addPass(createVerifyLevel1Pass());
-  // Gradients of half precision are computed in single, too. Products stay as narrow as the target
+  // Gradients of f16 and bf16 are computed in f32, too. Products stay as narrow as the target
   // may want them.
   // Attention has the gradients of what it consists of.
   ExpandOperatorsPassOptions attention;

@@ -115,7 +115,7 @@ private:
     return static_cast<int>(program.buffers.size()) - 1;
   }
 
-  /// The buffer as an engine has it. A constant lies there from the start, anything else is copied.
+  /// The buffer as an engine has it. A constant is there from the start, anything else is copied.
   int bufferOn(const std::string &engine, int buffer) {
     if (program.buffers[buffer].engine == engine)
       return buffer;

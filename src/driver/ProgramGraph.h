@@ -21,12 +21,14 @@ struct GraphNode {
   /// The kernel that it is a stage of; empty if it is not a stage.
   std::string inside = {};
   DimExpr bytesRead = DimExpr::constant(0), bytesWritten = bytesRead, operations = bytesRead;
-  /// Predicted microseconds of one thread at nominal sizes, where the cost model knows.
+  /// Predicted microseconds of one thread at the size hints, if the cost model knows.
   std::optional<double> microseconds = {};
   /// The recipe of a scheduled kernel; empty for other nodes.
   std::string recipe = {};
   /// Steps of a recipe that would compute it otherwise.
   std::vector<std::string> alternatives = {};
+  /// The IR of the node alone, if it was asked for.
+  std::string code = {};
 };
 
 /// A value between two nodes.

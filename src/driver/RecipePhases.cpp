@@ -89,8 +89,8 @@ void attachRecipe(ModuleOp program, const Target &target, const Settings &settin
   }
 }
 
-/// Kernels and calls whose schedule was refused have the compiler's own: that is a fault of the
-/// recipe's, unless it is followed where that is possible. Stages of devices name their kernels
+/// Kernels and calls whose schedule was rejected have the compiler's own: that is a fault of the
+/// recipe's, unless it is followed if that is possible. Stages of devices name their kernels
 /// themselves.
 static void refuseSchedule(func::FuncOp entry, const std::string &kernel, StringRef message,
                            bool namesKernel = false) {
@@ -101,7 +101,7 @@ static void refuseSchedule(func::FuncOp entry, const std::string &kernel, String
   noteMissedOptimization(entry, "kernel " + kernel, placed);
 }
 
-/// A refused schedule of a device's kernel, with the stage's name in the program: "recipe, line 1,
+/// A rejected schedule of a device's kernel, with the stage's name in the program: "recipe, line 1,
 /// '/reduce: rows lanes=3': lanes: ...".
 static std::string withNameInProgram(StringRef refused, const std::string &kernel, StringRef root) {
   auto [place, step] = refused.split('\'');

@@ -1,9 +1,9 @@
 // The way of a user's recipe (Settings::recipe) through the phases.
 //
-// Choices of the program and kernels with their schedules stand on the entry function, where the
-// passes that choose find them (transform/choices). Lines on stages alone speak of what the program
-// has by that name: stages of tensor expressions, which they give loops of their own, or stages of
-// the kernels that were formed.
+// Choices of the program and kernels with their schedules are attributes of the entry function,
+// where the passes that choose find them (transform/choices). Lines on stages alone speak of what
+// the program has by that name: stages of tensor expressions, which they give loops of their own,
+// or stages of the kernels that were formed.
 #pragma once
 
 #include "driver/Settings.h"
@@ -23,9 +23,9 @@ void giveSplitRecipe(mlir::ModuleOp program, const std::string &recipe);
 void checkRecipe(mlir::ModuleOp program);
 /// Before kernels are scheduled: tells them what is said of their stages.
 void attachRecipe(mlir::ModuleOp program, const Target &target, const Settings &settings);
-/// After that: throws Error if a kernel refused what it says.
+/// After that: throws Error if a kernel rejected what it says.
 void requireRecipe(mlir::ModuleOp program, const Target &target, const Settings &settings);
-/// After every phase: throws Error if a pass refused a step.
+/// After every phase: throws Error if a pass rejected a step.
 void requireChoices(mlir::ModuleOp program);
 
 /// The recipe of a program that is scheduled: every choice, every kernel.

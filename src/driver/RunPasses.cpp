@@ -27,17 +27,23 @@ static std::string nameOf(Location location) {
   return "";
 }
 
+/// Whether MLIR speaks, as in "'arith.addf' op requires ...": its verifiers and conversions find
+/// mistakes of the compiler, whereas passes reject an operator in words of their own.
+static bool isOfMlir(StringRef message) {
+  return (message.starts_with("'") && message.contains("' op ")) ||
+         message.starts_with("failed to legalize operation");
+}
+
 void runPasses(PassManager &manager, ModuleOp program, const std::string &modelName,
                const std::string &stage) {
   std::string refused, broken;
   ScopedDiagnosticHandler collect(program.getContext(), [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
-    std::string name = nameOf(diagnostic.getLocation());
-    if (!name.empty() && refused.empty())
-      refused = "operator " + inQuotes(name) + ": " + diagnostic.str();
-    else if (broken.empty())
-      broken = diagnostic.str();
+    std::string name = nameOf(diagnostic.getLocation()), message = diagnostic.str();
+    std::string &kind = name.empty() || isOfMlir(message) ? broken : refused;
+    if (kind.empty())
+      kind = (name.empty() ? "" : "operator " + inQuotes(name) + ": ") + message;
     return success();
   });
   manager.enableVerifier(verifiesEachPass);
@@ -61,11 +67,11 @@ func::FuncOp entryFunction(ModuleOp program) {
   return function;
 }
 
-std::string printed(ModuleOp program) {
+std::string printed(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
   auto flags = OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(0);
-  ConstantPool::of(program.getContext()).withoutData([&] { program.print(os, flags); });
+  ConstantPool::of(op->getContext()).withoutData([&] { op->print(os, flags); });
   return text;
 }
 

@@ -17,8 +17,8 @@ void runPasses(mlir::PassManager &manager, mlir::ModuleOp program, const std::st
 /// The entry function of a program.
 mlir::func::FuncOp entryFunction(mlir::ModuleOp program);
 
-/// The program as text, without large constants.
-std::string printed(mlir::ModuleOp program);
+/// The program, or an operation of it, as text, without large constants.
+std::string printed(mlir::Operation *op);
 
 /// A text on a kernel's module; empty if it has none.
 std::string textAttribute(mlir::ModuleOp module, llvm::StringRef name);

@@ -10,20 +10,20 @@ namespace headrace {
 
 /// The options of compilation that users set.
 struct Settings {
-  /// The machine to compile for: "cpu" or "cuda", or a certain processor, as in "cpu:x86-64-v3",
+  /// The machine to compile for: "cpu" or "cuda", or a certain CPU, as in "cpu:x86-64-v3",
   /// "cuda:sm_90a".
   std::string target = "cpu";
-  /// The processor that runs the kernels which the target cannot run.
+  /// The CPU that runs the kernels which the target cannot run.
   std::string fallback = "cpu";
-  /// Contractions and convolutions: "auto" chooses by estimated time, a name of `expansionChoices`
-  /// that the target has insists.
+  /// Contractions and convolutions: "auto" chooses by estimated time; a name of `expansionChoices`
+  /// forces that one if the target has it.
   std::string expansion = "auto";
-  /// The file of an accelerator with coarse operators: the program is written as it was mapped to
-  /// it, and compiled for the target from there. Empty: from what the user wrote.
+  /// The file of an accelerator with intrinsics of its own: the program is written as it was mapped
+  /// to it, and compiled for the target from there. Empty: from what the user wrote.
   std::string accelerator;
   /// Choices that the compiler follows, as the text of a recipe
-  /// (transform/choices/ProgramRecipe.h); what it does not speak of the compiler chooses, as it
-  /// does all where it is empty.
+  /// (transform/choices/ProgramRecipe.h). The compiler makes every choice that the recipe omits;
+  /// all of them if it is empty.
   std::string recipe;
   /// Which program of a package; empty for the only one.
   std::string program;

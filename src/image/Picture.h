@@ -1,7 +1,7 @@
 // Image decoding: files in, pixels out. JPEG, JPEG 2000, PNG, WebP and TIFF are decoded by the
-// system's libraries, loaded when the first picture of their format comes; BMP and portable maps
+// system's libraries, loaded when the first image of their format comes; BMP and portable maps
 // are read here. Files may be anybody's: none crashes, or takes more memory than the largest
-// picture allowed.
+// image allowed.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Picture {
 
 inline constexpr int64_t kMaxPixels = int64_t(1) << 27;
 
-/// Nothing if the bytes are in no known format, or damaged. Throws Error if the picture is
+/// Nothing if the bytes are in no known format, or damaged. Throws Error if the image is
 /// too large, or the library for its format is not on this system.
 std::optional<Picture> decode(Bytes file);
 

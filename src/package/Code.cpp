@@ -1,6 +1,7 @@
 // A shared object is loaded from a sealed, nameless file in memory (memfd): nothing is written to
-// disk, so there is no folder to find, to clean up or to be raced in, and what was checked is what
-// is loaded. Its pages are the process's own; kernels are small next to weights, which are shared.
+// disk, so there is no directory to find, to clean up or to be raced in, and what was checked is
+// what is loaded. Its pages are the process's own; kernels are small next to weights, which are
+// shared.
 #include "package/Code.h"
 
 #include "runtime/program/RuntimeFunctions.h"

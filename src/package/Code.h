@@ -18,7 +18,7 @@ public:
   /// machine.
   static std::shared_ptr<const Code> load(Bytes object, const std::string &source);
   /// Reads the images of another engine, as imagesToText writes them; `host` has the kernels that
-  /// the host runs beside it, and may be null.
+  /// the host runs next to it, and may be null.
   static std::shared_ptr<const Code> loadImages(Bytes text, std::shared_ptr<const Code> host,
                                                 const std::string &source);
   /// Code that is linked into the process.

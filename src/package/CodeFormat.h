@@ -11,7 +11,7 @@ namespace headrace {
 /// The version of everything in this file and of the kernels' signature.
 inline constexpr uint32_t codeAbi = 1;
 
-/// The kernels of one processor level. The object needs nothing from any library: kernels call
+/// The kernels of one CPU level. The object needs nothing from any library: kernels call
 /// functions through `imports`, which the runtime fills in by name.
 struct CodeTable {
   uint32_t abi;

@@ -11,9 +11,9 @@ namespace headrace {
 inline constexpr char manifestFile[] = "manifest.json";
 inline constexpr char weightsFile[] = "weights.bin";
 
-/// The newest format that can be read, and that of packages whose programs have steps of other
-/// engines than the host's; all others are of the first.
-inline constexpr int64_t packageFormat = 2;
+/// The newest format that can be read, and that of packages with split models. Packages whose
+/// programs have steps of other engines than the host's are of the second, all others of the first.
+inline constexpr int64_t packageFormat = 3;
 
 /// Where the code of a package is, for packages that are files of their own.
 struct CodeFile {
@@ -34,7 +34,7 @@ struct PackageParts {
 PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile> code,
                        const std::map<size_t, CodeFile> &hostCode = {});
 
-/// A manifest that was read: everything but the versions for other processors.
+/// A manifest that was read: everything but the versions for other CPUs.
 struct Manifest {
   PackageContents contents;
   std::vector<CodeFile> code;          // as long as contents.code, or empty

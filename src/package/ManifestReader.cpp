@@ -1,3 +1,4 @@
+#include "package/GraphJson.h"
 #include "package/Manifest.h"
 #include "package/ManifestChecksum.h"
 #include "package/ProgramJson.h"
@@ -60,7 +61,7 @@ private:
 };
 
 /// Whether a version computes what the program's interface says: the same inputs and outputs, under
-/// the symbols that are open.
+/// the symbols that are not fixed.
 std::string versionFault(const Program &interface, const PackagedVersion &version) {
   std::vector<std::string> open;
   for (size_t i = 0; i < interface.symbols.size(); ++i)
@@ -92,7 +93,8 @@ public:
     Weights weights(member(json, "weights"), data, std::move(owner));
     for (const Json &item : list(json, "programs"))
       readEntry(item, weights);
-    if (manifest.contents.programs.empty() && manifest.contents.scripts.empty())
+    const PackageContents &contents = manifest.contents;
+    if (contents.programs.empty() && contents.scripts.empty() && contents.splitModels.empty())
       throw JsonFault("there is no program in it");
     checkWhole();
     return std::move(manifest);
@@ -155,6 +157,8 @@ private:
       manifest.contents.programs.push_back(readProgram(item, weights));
     else if (kind == "script")
       manifest.contents.scripts.push_back(readScript(item, weights));
+    else if (kind == "split")
+      manifest.contents.splitModels.push_back(readSplitModel(item, weights));
     else
       throw JsonFault("unknown kind of program '" + kind + "'");
   }
@@ -178,6 +182,53 @@ private:
           {text(segment, "key"), readProgram(member(segment, "program"), weights)});
     }
     return script;
+  }
+
+  PackagedSplitModel readSplitModel(const Json &item, Weights &weights) {
+    PackagedSplitModel model;
+    model.name = text(item, "name");
+    model.inputs = readTensors(item, "inputs");
+    model.outputs = readTensors(item, "outputs");
+    requireOwnNames(model.inputs, "inputs");
+    auto find = [&](size_t index, DType type, const Shape &shape) {
+      return weights.find(index, type, shape);
+    };
+    model.graphs = graphsFromJson(member(item, "graphs"), model.name, find);
+    if (model.graphs.front()->inputs.size() != model.inputs.size() ||
+        model.graphs.front()->outputs.size() != model.outputs.size())
+      throw JsonFault("model '" + model.name + "' has a graph of other inputs or outputs");
+    for (const Json &entry : list(item, "regions")) {
+      PackagedRegion region;
+      region.graph = static_cast<size_t>(
+          integer(entry, "graph", 0, static_cast<int64_t>(model.graphs.size()) - 1));
+      region.region = std::make_shared<adaptive::Region>(
+          regionFromJson(entry, *model.graphs[region.graph], region.done, find));
+      region.program = readProgram(member(entry, "program"), weights);
+      const Program &interface = region.program.interface;
+      if (interface.inputs.size() != region.region->inputs.size() ||
+          interface.outputs.size() != region.region->outputs.size())
+        throw JsonFault("program '" + interface.name + "' has other inputs or outputs");
+      model.regions.push_back(std::move(region));
+    }
+    return model;
+  }
+
+  static std::vector<PackagedTensor> readTensors(const Json &item, const char *name) {
+    std::vector<PackagedTensor> tensors;
+    for (const Json &entry : list(item, name)) {
+      std::optional<DType> type = parseDType(text(entry, "type"));
+      if (!type)
+        throw JsonFault("unknown type '" + text(entry, "type") + "'");
+      PackagedTensor tensor{text(entry, "name"), *type, {}, {}};
+      for (const Json &size : list(entry, "dims"))
+        tensor.dims.push_back(integerOf(size, -1));
+      for (const Json &size : list(entry, "dim_names"))
+        tensor.dimNames.push_back(text(size));
+      if (tensor.dims.size() != tensor.dimNames.size())
+        throw JsonFault("'" + tensor.name + "' has names of other dimensions");
+      tensors.push_back(std::move(tensor));
+    }
+    return tensors;
   }
 
   static std::vector<ScriptVariable> readVariables(const Json &item, const char *name) {

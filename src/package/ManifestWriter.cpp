@@ -1,3 +1,4 @@
+#include "package/GraphJson.h"
 #include "package/Manifest.h"
 #include "package/ManifestChecksum.h"
 #include "package/ProgramJson.h"
@@ -102,6 +103,32 @@ Json scriptToJson(const PackagedScript &script, Weights &weights) {
           {"segments", std::move(segments)}};
 }
 
+Json tensorsToJson(const std::vector<PackagedTensor> &tensors) {
+  Json list = Json::array();
+  for (const PackagedTensor &tensor : tensors)
+    list.push_back({{"name", tensor.name},
+                    {"type", nameOf(tensor.dtype)},
+                    {"dims", tensor.dims},
+                    {"dim_names", tensor.dimNames}});
+  return list;
+}
+
+Json splitModelToJson(const PackagedSplitModel &model, Weights &weights) {
+  auto keep = [&](const Tensor &tensor) { return weights.add(tensor); };
+  Json regions = Json::array();
+  for (const PackagedRegion &region : model.regions) {
+    Json &entry = regions.emplace_back(regionToJson(*region.region, region.done, keep));
+    entry["graph"] = region.graph;
+    entry["program"] = dataflowToJson(region.program, weights);
+  }
+  return {{"kind", "split"},
+          {"name", model.name},
+          {"inputs", tensorsToJson(model.inputs)},
+          {"outputs", tensorsToJson(model.outputs)},
+          {"graphs", graphsToJson(model.graphs, keep)},
+          {"regions", std::move(regions)}};
+}
+
 } // namespace
 
 PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile> code,
@@ -109,7 +136,7 @@ PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile
   bool isForHost = std::ranges::all_of(
       contents.code, [](const ProcessorNeeds &needs) { return engineOf(needs) == hostEngine; });
   Json json = {{"format", "headrace-package"},
-               {"version", isForHost ? 1 : packageFormat},
+               {"version", !contents.splitModels.empty() ? packageFormat : isForHost ? 1 : 2},
                {"producer", contents.producer}};
   Json &codeList = json["code"] = Json::array();
   for (size_t i = 0; i < contents.code.size(); ++i)
@@ -122,6 +149,8 @@ PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile
     programs.push_back(dataflowToJson(program, weights));
   for (const PackagedScript &script : contents.scripts)
     programs.push_back(scriptToJson(script, weights));
+  for (const PackagedSplitModel &model : contents.splitModels)
+    programs.push_back(splitModelToJson(model, weights));
   json["weights"] = weights.json();
   json["programs"] = std::move(programs);
   json[checksumKey] = checksumOf(json);

@@ -1,4 +1,5 @@
 #include "package/Package.h"
+#include "adaptive/Iterations.h"
 
 #include "package/Checksum.h"
 #include "package/ChooseCode.h"
@@ -9,6 +10,7 @@
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/MappedFile.h"
+#include "runtime/system/Text.h"
 
 #include <algorithm>
 #include <atomic>
@@ -181,7 +183,7 @@ std::shared_ptr<const Package> Package::open(const std::filesystem::path &path) 
     return assemble(std::move(manifest), Code::load(object, source), source);
   std::shared_ptr<const Code> host;
   if (auto beside = manifest.hostCode.find(manifest.chosen); beside != manifest.hostCode.end()) {
-    // Throws if the processor cannot run it.
+    // Throws if the CPU cannot run it.
     (void)chooseCode({manifest.contents.hostCode.at(manifest.chosen)}, source);
     host = Code::load(checked(beside->second), source);
   }
@@ -235,7 +237,82 @@ std::shared_ptr<const Package> Package::assemble(Manifest manifest,
     script->contents = std::move(entry);
     package->allScripts.push_back(std::move(script));
   }
+  for (PackagedSplitModel &entry : manifest.contents.splitModels) {
+    auto model = std::make_shared<PackageSplitModel>();
+    model->engineName = engine;
+    for (PackagedRegion &region : entry.regions) {
+      region.region->code = std::make_shared<PackagedCode>(assembled(region.program));
+      entry.graphs[region.graph]->addRegion(region.done, region.region);
+    }
+    model->contents = std::move(entry);
+    package->allSplitModels.push_back(std::move(model));
+  }
   return package;
+}
+
+bool PackagedCode::accepts(std::span<const Tensor> inputs) const {
+  try {
+    return program->find(inputs) != nullptr;
+  } catch (const Error &) {
+    return false; // the package has no version for these sizes
+  }
+}
+
+void PackageSplitModel::check(std::span<const Tensor> inputs) const {
+  const std::string what = "program '" + name() + "': ";
+  if (inputs.size() != contents.inputs.size())
+    throw Error(ErrorKind::MissingInput, what + "expected " +
+                                             std::to_string(contents.inputs.size()) +
+                                             " inputs, got " + std::to_string(inputs.size()));
+  std::map<std::string, int64_t> named;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const PackagedTensor &declared = contents.inputs[i];
+    const Shape &shape = inputs[i].shape();
+    std::string prefix = what + "input " + inQuotes(declared.name) + ": expected ";
+    if (inputs[i].dtype() != declared.dtype)
+      throw Error(ErrorKind::TypeMismatch, prefix + std::string(nameOf(declared.dtype)) +
+                                               ", got " + std::string(nameOf(inputs[i].dtype())));
+    if (shape.size() != declared.dims.size())
+      throw Error(ErrorKind::ShapeMismatch, prefix + "rank " +
+                                                std::to_string(declared.dims.size()) + ", got " +
+                                                shapeString(shape));
+    for (size_t d = 0; d < shape.size(); ++d) {
+      int64_t size = declared.dims[d] >= 0 ? declared.dims[d] : shape[d];
+      if (const std::string &dim = declared.dimNames[d]; !dim.empty() && declared.dims[d] < 0)
+        size = named.try_emplace(dim, shape[d]).first->second;
+      if (size != shape[d])
+        throw Error(ErrorKind::ShapeMismatch, prefix + "size " + std::to_string(size) +
+                                                  " in dimension " + std::to_string(d) + ", got " +
+                                                  shapeString(shape));
+    }
+  }
+}
+
+std::vector<Tensor> PackageSplitModel::run(std::span<const Tensor> inputs) const {
+  check(inputs);
+  adaptive::Executor executor;
+  adaptive::GraphCall call{executor, adaptive::maxIterations()};
+  std::vector<RuntimeValue> results = contents.graphs.front()->run(
+      std::vector<RuntimeValue>(inputs.begin(), inputs.end()), nullptr, call);
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const PackagedTensor &declared = contents.outputs[i];
+    const Tensor *tensor = results[i].tensor();
+    if (!tensor || tensor->dtype() != declared.dtype)
+      throw Error(ErrorKind::TypeMismatch, name() + ": output " + inQuotes(declared.name) +
+                                               ": expected " +
+                                               std::string(nameOf(declared.dtype)) + ", got " +
+                                               describe(results[i]));
+    outputs.push_back(*tensor);
+  }
+  return outputs;
+}
+
+std::vector<Explanation> PackageSplitModel::explain() const {
+  std::vector<Explanation> reports;
+  for (const PackagedRegion &region : contents.regions)
+    reports.push_back(region.region->code->explain());
+  return reports;
 }
 
 bool Package::isNamedLikeOne(const std::filesystem::path &path) {
@@ -248,14 +325,23 @@ std::shared_ptr<const PackageProgram> PackageScript::find(const std::string &key
 }
 
 std::shared_ptr<const PackageScript> Package::script(const std::string &name) const {
+  bool isOnly = allScripts.size() == 1 && all.empty() && allSplitModels.empty();
   for (const auto &script : allScripts)
-    if (script->name() == name || (name.empty() && allScripts.size() == 1 && all.empty()))
+    if (script->name() == name || (name.empty() && isOnly))
       return script;
   return nullptr;
 }
 
+std::shared_ptr<const PackageSplitModel> Package::splitModel(const std::string &name) const {
+  bool isOnly = allSplitModels.size() == 1 && all.empty() && allScripts.empty();
+  for (const auto &model : allSplitModels)
+    if (model->name() == name || (name.empty() && isOnly))
+      return model;
+  return nullptr;
+}
+
 std::shared_ptr<const PackageProgram> Package::program(const std::string &name) const {
-  if (name.empty() && all.size() == 1 && allScripts.empty())
+  if (name.empty() && all.size() == 1 && allScripts.empty() && allSplitModels.empty())
     return all[0];
   std::string names;
   for (const auto &program : all) {
@@ -263,6 +349,8 @@ std::shared_ptr<const PackageProgram> Package::program(const std::string &name) 
       return program;
     names += (names.empty() ? "'" : ", '") + program->interface().name + "'";
   }
+  for (const auto &model : allSplitModels)
+    names += (names.empty() ? "'" : ", '") + model->name() + "'";
   if (script(name))
     throw Error(ErrorKind::Unsupported,
                 source +

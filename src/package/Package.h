@@ -71,6 +71,47 @@ private:
   std::unordered_map<std::string, std::shared_ptr<const PackageProgram>> segments;
 };
 
+/// The code of a region: the versions of a program of a package.
+class PackagedCode : public adaptive::RegionCode {
+public:
+  explicit PackagedCode(std::shared_ptr<const PackageProgram> program)
+      : program(std::move(program)) {}
+
+  const std::vector<TensorSpec> &inputs() const override { return program->interface().inputs; }
+  bool accepts(std::span<const Tensor> inputs) const override;
+  std::shared_ptr<const Executable> executable(std::span<const Tensor> inputs) override {
+    return program->find(inputs);
+  }
+  Explanation explain() override { return program->explain({}); }
+
+private:
+  std::shared_ptr<const PackageProgram> program;
+};
+
+/// A split model of a package: programs, and operators of the runtime between them. Const calls are
+/// safe from any thread.
+class PackageSplitModel {
+public:
+  const std::string &name() const { return contents.name; }
+  const std::vector<PackagedTensor> &inputs() const { return contents.inputs; }
+  const std::vector<PackagedTensor> &outputs() const { return contents.outputs; }
+  const std::string &engine() const { return engineName; }
+  size_t regionCount() const { return contents.regions.size(); }
+  /// The reports of the programs of all regions, in order.
+  std::vector<Explanation> explain() const;
+
+  /// Throws Error if inputs differ from their declarations, or a region is needed that the package
+  /// does not have: the error names the node and the value.
+  std::vector<Tensor> run(std::span<const Tensor> inputs) const;
+  /// Checks the inputs as `run` does, without a run.
+  void check(std::span<const Tensor> inputs) const;
+
+private:
+  friend class Package;
+  std::string engineName;
+  PackagedSplitModel contents; // its regions have no programs here, they are in the graphs
+};
+
 /// An open package, with the code that was chosen for this machine.
 class Package {
 public:
@@ -85,13 +126,18 @@ public:
 
   const std::vector<std::shared_ptr<const PackageProgram>> &programs() const { return all; }
   const std::vector<std::shared_ptr<const PackageScript>> &scripts() const { return allScripts; }
+  const std::vector<std::shared_ptr<const PackageSplitModel>> &splitModels() const {
+    return allSplitModels;
+  }
   /// The program of that name; of an empty name the only one. Throws Error if there is none.
   std::shared_ptr<const PackageProgram> program(const std::string &name = "") const;
   /// The script of that name; of an empty name the only one, if it is the only program. Null if
   /// there is none.
   std::shared_ptr<const PackageScript> script(const std::string &name = "") const;
+  /// The split model of that name, like `script`.
+  std::shared_ptr<const PackageSplitModel> splitModel(const std::string &name = "") const;
 
-  /// The processor level whose code was chosen, "x86-64-v3".
+  /// The CPU level whose code was chosen, "x86-64-v3".
   const std::string &level() const { return chosenLevel; }
 
 private:
@@ -103,6 +149,7 @@ private:
   std::string chosenLevel;
   std::vector<std::shared_ptr<const PackageProgram>> all;
   std::vector<std::shared_ptr<const PackageScript>> allScripts;
+  std::vector<std::shared_ptr<const PackageSplitModel>> allSplitModels;
 };
 
 } // namespace headrace

@@ -15,7 +15,7 @@ Program interfaceFromJson(const Json &json);
 
 /// `keep` stores a constant's bytes and gives the number to find them by.
 Json programToJson(const Program &program, const std::function<size_t(const Tensor &)> &keep);
-/// Checks that the parts fit together; throws JsonFault where they do not. `engine` is that of
+/// Checks that the parts fit together; throws JsonFault if they do not. `engine` is that of
 /// steps and buffers that name none.
 Program programFromJson(const Json &json,
                         const std::function<Tensor(size_t, DType, const Shape &)> &find,

@@ -19,7 +19,7 @@ inline constexpr uint64_t maxZipBytes = UINT32_MAX;
 
 /// The files of an archive in memory, by name. `source` names it in messages. Throws Error if it
 /// is damaged, or holds what packages never do: compressed or encrypted files, files outside the
-/// archive or over each other, names that leave the folder they would be unpacked to.
+/// archive or over each other, names that leave the directory they would be unpacked to.
 class ZipReader {
 public:
   ZipReader(Bytes archive, const std::string &source);

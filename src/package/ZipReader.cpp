@@ -25,7 +25,7 @@ constexpr std::array<uint32_t, 256> crcTable = [] {
   return table;
 }();
 
-// Such a name stays below the folder it is unpacked to, on every system.
+// Such a name stays below the directory it is unpacked to, on every system.
 bool isHarmless(const std::string &name) {
   if (name.empty() || name.size() > 255)
     return false;

@@ -130,7 +130,7 @@ static bool isSame(const QuantizedWeight &a, const QuantizedWeight &b) {
          std::memcmp(a.integers.data(), b.integers.data(), a.integers.bytes()) == 0;
 }
 
-/// Products that share a weight read the same integers, where these are the same.
+/// Products that share a weight read the same integers, if these are the same.
 std::string Writer::weightOf(const Weight &weight, const QuantizedWeight &numbers) {
   for (const Constant &known : weights[weight.value])
     if (known.axis == weight.channelAxis && isSame(known.weight, numbers))

@@ -26,7 +26,7 @@ std::map<std::string, double> signalToNoise(Probe &exact, Probe &quantized,
     std::vector<Tensor> inputs = samples.run(run);
     Probe::Observed before = exact.run(inputs), after = quantized.run(inputs);
     for (const auto &[value, other] : names) {
-      // Where sizes depend on data there may be nothing to compare.
+      // If sizes depend on data there may be nothing to compare.
       if (before.at(value).shape() != after.at(other).shape())
         continue;
       Tensor a = before.at(value).converted(DType::F32), b = after.at(other).converted(DType::F32);

@@ -10,7 +10,7 @@ namespace headrace::quantize {
 
 namespace {
 
-/// Sets of values, joined where it shows that they share a scale.
+/// Sets of values, joined if it shows that they share a scale.
 class Sets {
 public:
   const std::string &find(const std::string &value) {
@@ -146,7 +146,7 @@ void Planner::joinValues() {
   }
 }
 
-/// A set becomes a group where a unit reads or writes one of its values.
+/// A set becomes a group if a unit reads or writes one of its values.
 void Planner::makeGroups() {
   std::map<std::string, size_t> numbers;
   auto take = [&](const std::string &value) {

@@ -13,7 +13,7 @@ void prepare(onnx::Model &model);
 /// keep their types.
 void computeInSingle(onnx::Graph &graph);
 
-/// y = batchnorm(conv(x)) becomes one convolution with other weights, where all its numbers are
+/// y = batchnorm(conv(x)) becomes one convolution with other weights, if all its numbers are
 /// constants and nobody else reads the result of the convolution.
 void foldBatchNormalization(onnx::Graph &graph);
 

@@ -17,7 +17,7 @@ Probe::Probe(const onnx::Model &model, const std::string &name,
              const std::vector<std::string> &values)
     : values(values) {
   onnx::Model probed = model;
-  // A program has outputs even where nobody asks for them.
+  // A program has outputs even if nobody asks for them.
   if (!values.empty())
     probed.graph.outputs.clear();
   for (const std::string &value : values) {

@@ -46,7 +46,7 @@ private:
 
 } // namespace
 
-/// The first operator set whose scales may lie along an axis.
+/// The first operator set whose scales may be along an axis.
 static constexpr int64_t kChannelOpset = 13;
 
 static uint64_t constantBytes(const onnx::Graph &graph) {

@@ -13,7 +13,7 @@ namespace headrace::quantize {
 
 /// The outcome for an operator, or for several that are one in integers.
 struct OperatorReport {
-  std::string name;               // of the first node, or of its output where it has no name
+  std::string name;               // of the first node, or of its output if it has no name
   std::vector<std::string> kinds; // "Conv", "Relu"
   enum class Form { Integers, KeepsScale, Float } form = Form::Float;
   std::string reason;              // why it is float
@@ -21,7 +21,7 @@ struct OperatorReport {
   std::vector<float> weightScales; // one, or one for each channel
   float outputScale = 0;
   double least = 0, greatest = 0; // of the float model's output, in the samples
-  /// 10 log10 of the output's power over that of its error; infinite where there is none.
+  /// 10 log10 of the output's power over that of its error; infinite if there is none.
   double signalToNoise = std::numeric_limits<double>::quiet_NaN();
 };
 

@@ -40,7 +40,7 @@ static void widen(ActivationScale &range, const std::string &value,
     if (!std::isfinite(number))
       throw Error(ErrorKind::InvalidArgument,
                   "value " + inQuotes(value) +
-                      ": expected finite numbers for the calibration data, got " +
+                      ": expected finite values for the calibration data, got " +
                       std::to_string(number));
     range.least = std::min<double>(range.least, number);
     range.greatest = std::max<double>(range.greatest, number);

@@ -10,7 +10,7 @@ static constexpr int kShares = 100, kMinShare = 40;
 /// The number of powers of two by which the range may be cut.
 static constexpr int kMaxCuts = 4;
 
-/// Below it, products of two scales leave the range of single precision.
+/// Below it, products of two scales leave the range of f32.
 static constexpr float kMinScale = 0x1p-60f;
 
 static double square(double x) { return x * x; }

@@ -19,9 +19,9 @@ public:
 
   void add(std::span<const float> numbers);
   double largest() const { return greatest; }
-  /// The magnitude that so many per cent of the numbers do not exceed.
+  /// The magnitude that this many per cent of the numbers do not exceed.
   double percentile(double percent) const;
-  /// The sum of squared errors where the numbers are rounded to multiples of the scale, and
+  /// The sum of squared errors if the numbers are rounded to multiples of the scale, and
   /// clipped.
   double squaredError(double scale) const;
 
@@ -33,16 +33,16 @@ private:
   std::vector<uint64_t> counts;
 };
 
-/// The scale of activations; 1 where all of them are 0.
+/// The scale of activations; 1 if all of them are 0.
 float scaleOf(const Histogram &histogram, const Options &options);
 
-/// The scale of weights: where the squared error is least. 0 where all of them are 0.
+/// The scale of weights: where the squared error is least. 0 if all of them are 0.
 float scaleOfWeights(std::span<const float> weights, ScaleKind kind);
 
 /// The smallest power of two that is not less.
 float powerOfTwo(double scale);
 
-/// The integer that stands for a number: rounded, halves to even, and clipped to plus and minus
+/// The integer that stands for a number: rounded, ties to even, and clipped to plus and minus
 /// `most`.
 int32_t quantized(float number, float scale, int32_t most = kMaxInteger);
 

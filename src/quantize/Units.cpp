@@ -11,7 +11,7 @@ namespace headrace::quantize {
 
 using Found = std::variant<Unit, std::string>;
 
-/// Sums of more products of bytes, and a bias, may leave 32 bits.
+/// Sums of more products of 8-bit integers, and a bias, may leave 32 bits.
 static constexpr int64_t kMaxTerms = int64_t{1} << 16;
 
 static bool has(const onnx::Node &node, size_t input) {
@@ -32,7 +32,7 @@ static void checkFinite(const Tensor &tensor, const onnx::Node &node, const std:
   for (float number : std::span(tensor.as<float>(), static_cast<size_t>(tensor.elements())))
     if (!std::isfinite(number))
       throw Error(ErrorKind::InvalidModel, node.describe() + ": " + inQuotes(value) +
-                                               ": expected finite numbers, got " +
+                                               ": expected finite values, got " +
                                                std::to_string(number));
 }
 
@@ -45,7 +45,7 @@ static std::string whyNoWeight(const Tensor &tensor) {
   return "";
 }
 
-/// The bias as Conv and Gemm read it; an empty reason where it is one number a channel.
+/// The bias as Conv and Gemm read it; an empty reason if it is one number a channel.
 static std::string readBias(Unit &unit, const onnx::Node &node, const onnx::GraphView &view,
                             float factor) {
   if (!has(node, 2))

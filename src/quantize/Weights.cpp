@@ -6,9 +6,9 @@
 
 namespace headrace::quantize {
 
-/// Leaves room for the sum of products beside it.
+/// Leaves room for the sum of products next to it.
 static constexpr int32_t kMaxBias = 1 << 30;
-/// Steps that the largest bias has where weights tell nothing about a scale.
+/// Steps that the largest bias has if weights tell nothing about a scale.
 static constexpr double kBiasSteps = 1 << 20;
 
 /// The channel of each element: channels lie along one axis.
@@ -18,7 +18,7 @@ static int64_t channelOf(int64_t element, const Shape &shape, int64_t axis) {
   return element % shape[axis];
 }
 
-/// The largest magnitude of the bias of each channel; of all where there is one scale.
+/// The largest magnitude of the bias of each channel; of all if there is one scale.
 static std::vector<double> largestBiases(const std::optional<Bias> &bias, size_t scales) {
   std::vector<double> result(scales, 0);
   if (!bias)

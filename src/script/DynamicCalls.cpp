@@ -6,9 +6,13 @@
 
 namespace headrace::script {
 
+/// Functions are few, and so are the types of their arguments.
+static constexpr size_t kMaxPrepared = 256;
+
 DynamicCalls::DynamicCalls(const Program &program, AnalysisOptions options,
                            const ScriptSettings &settings, Statistics &statistics)
-    : program(program), options(std::move(options)), settings(settings), statistics(statistics) {
+    : program(program), options(std::move(options)), settings(settings), statistics(statistics),
+      prepared(kMaxPrepared) {
   this->options.inputs.clear();
   this->options.keepAll = false;
 }
@@ -64,15 +68,14 @@ static const FunctionDefinition *calledBy(const Program &program) {
   return nullptr;
 }
 
-DynamicCalls::Prepared &DynamicCalls::prepare(const std::string &function,
-                                              const Entries &arguments) {
+std::shared_ptr<DynamicCalls::Prepared> DynamicCalls::prepare(const std::string &function,
+                                                              const Entries &arguments) {
   std::string key = function;
   for (const auto &[name, value] : arguments)
     key += "\n" + name + ":" + toText(value.type());
-  std::unique_ptr<Prepared> &entry = prepared[key];
-  if (entry)
-    return *entry;
-  auto made = std::make_unique<Prepared>();
+  if (auto known = prepared.find(key))
+    return known;
+  auto made = std::make_shared<Prepared>();
   made->program = analyzeCall(function, arguments, 1);
   made->definition = calledBy(made->program);
   if (made->definition && made->definition->outputs.size() > 1) {
@@ -84,8 +87,8 @@ DynamicCalls::Prepared &DynamicCalls::prepare(const std::string &function,
       made->results.push_back(output.name);
   else
     made->results.push_back("");
-  entry = std::move(made);
-  return *entry;
+  prepared.add(key, made);
+  return made;
 }
 
 /// A cell where a function declares a number.
@@ -108,7 +111,8 @@ DynamicCalls::Entries DynamicCalls::call(const std::string &function, Entries ar
     if (!takesList)
       arguments = Entries((*list)->entries);
   }
-  Prepared &target = prepare(function, arguments);
+  std::shared_ptr<Prepared> kept = prepare(function, arguments);
+  Prepared &target = *kept;
   if (target.definition)
     for (size_t i = 0; i < arguments.size(); ++i) {
       const auto &inputs = target.definition->inputs;
@@ -152,7 +156,7 @@ void DynamicCalls::run(Prepared &target, Environment &variables, HostContext &co
 
 std::vector<std::shared_ptr<const Script>> DynamicCalls::scripts() const {
   std::vector<std::shared_ptr<const Script>> all;
-  for (const auto &[key, entry] : prepared)
+  for (const std::shared_ptr<Prepared> &entry : prepared.all())
     all.insert(all.end(), entry->program.scripts.begin(), entry->program.scripts.end());
   return all;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "adaptive/VersionStore.h"
+
 #include "script/Interpreter.h"
 #include "script/language/Analysis.h"
 
@@ -32,7 +34,7 @@ private:
     std::vector<std::unique_ptr<Interpreter>> idle;
   };
   void run(Prepared &target, Environment &variables, HostContext &context);
-  Prepared &prepare(const std::string &function, const Entries &arguments);
+  std::shared_ptr<Prepared> prepare(const std::string &function, const Entries &arguments);
   Program analyzeCall(const std::string &function, const Entries &arguments, size_t results) const;
   /// The definition in a file that the program has loaded; null if there is none.
   const Script *fileOf(const std::string &function) const;
@@ -41,7 +43,7 @@ private:
   AnalysisOptions options;
   const ScriptSettings &settings;
   Statistics &statistics;
-  std::map<std::string, std::unique_ptr<Prepared>> prepared;
+  adaptive::VersionStore<std::string, Prepared> prepared; ///< by function and types
   int depth = 0; ///< of calls within calls
 };
 

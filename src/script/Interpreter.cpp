@@ -81,7 +81,7 @@ void Interpreter::runFor(const ForBlock &loop, Environment &variables) {
   if (step == 0)
     fail(loop.step->place, "expected a step other than 0");
   bool whole = from == std::floor(from) && step == std::floor(step);
-  // Counted rather than added up: no error of rounding collects.
+  // Counted rather than accumulated: no error of rounding collects.
   for (int64_t i = 0;; ++i) {
     double at = from + static_cast<double>(i) * step;
     if (!(step > 0 ? at <= to : at >= to))

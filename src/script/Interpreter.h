@@ -4,7 +4,7 @@
 
 namespace headrace::script {
 
-/// Executes a program's control flow around its straight blocks.
+/// Executes a program's control flow around its basic blocks.
 class Interpreter {
 public:
   Interpreter(const ScriptSettings &settings, Statistics &statistics)

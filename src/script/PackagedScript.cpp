@@ -4,29 +4,14 @@ namespace headrace::script {
 
 namespace {
 
-class PackagedSegmentCode : public SegmentCode {
-public:
-  explicit PackagedSegmentCode(std::shared_ptr<const PackageProgram> program)
-      : program(std::move(program)) {}
-
-  const std::vector<TensorSpec> &inputs() const override { return program->interface().inputs; }
-  std::shared_ptr<const Executable> executable(std::span<const Tensor> inputs) override {
-    return program->find(inputs);
-  }
-  Explanation explain() override { return program->explain({}); }
-
-private:
-  std::shared_ptr<const PackageProgram> program;
-};
-
 class PackagedSegments : public SegmentSource {
 public:
   explicit PackagedSegments(std::shared_ptr<const PackageScript> script)
       : script(std::move(script)) {}
 
-  std::shared_ptr<SegmentCode> find(const Dag &dag, const Segment &segment) override {
+  std::shared_ptr<adaptive::RegionCode> find(const Dag &dag, const Segment &segment) override {
     auto program = script->find(segmentKey(dag, segment));
-    return program ? std::make_shared<PackagedSegmentCode>(std::move(program)) : nullptr;
+    return program ? std::make_shared<PackagedCode>(std::move(program)) : nullptr;
   }
 
 private:
@@ -44,7 +29,7 @@ std::unique_ptr<ScriptSession> openScript(std::shared_ptr<const PackageScript> s
   options.files = std::move(files);
   options.scriptPath.assign(script->scriptPath().begin(), script->scriptPath().end());
   // The segments are compiled already, with all sizes open.
-  options.settings.sizes = SizePolicy::Open;
+  options.settings.sizes = adaptive::SizePolicy::open();
   options.settings.compile = CompileWhen::Always;
   options.settings.code = std::make_shared<PackagedSegments>(script);
   return std::make_unique<ScriptSession>(name, text, std::move(options));

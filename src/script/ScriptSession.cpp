@@ -1,5 +1,6 @@
 #include "script/ScriptSession.h"
 
+#include "adaptive/VersionStore.h"
 #include "runtime/system/ForkSafety.h"
 
 #include "script/DynamicCalls.h"
@@ -43,10 +44,15 @@ struct ScriptSession::Impl {
         : program(std::move(program)), interpreter(settings, statistics),
           calls(this->program, std::move(analysis), settings, statistics) {}
   };
-  std::map<std::string, std::unique_ptr<Version>> versions;
-  Version *latest = nullptr;
+  /// Interpreters are large: each keeps plans and their code.
+  static constexpr size_t kMaxVersions = 16;
+  adaptive::VersionStore<std::string, Version> versions{
+      kMaxVersions, [this](const std::string &key, const Version &) {
+        return adaptive::VersionName{source->name(), key};
+      }};
+  std::shared_ptr<Version> latest;
 
-  Version &version(const Variables &inputs, const std::map<std::string, std::string> &arguments) {
+  std::shared_ptr<Version> version(const Variables &inputs, const std::map<std::string, std::string> &arguments) {
     std::string key;
     AnalysisOptions analysis;
     analysis.parameters = arguments;
@@ -55,18 +61,19 @@ struct ScriptSession::Impl {
     analysis.files = options.files;
     for (const auto &[name, value] : inputs) {
       analysis.inputs[name] = value.type();
-      key += name + ":" + toText(value.type()) + "\n";
+      key += (key.empty() ? "" : ", ") + name + ": " + toText(value.type());
     }
     for (const auto &[name, value] : arguments)
-      key.append("$").append(name).append("=").append(value).append("\n");
-    std::unique_ptr<Version> &found = versions[key];
-    if (!found) {
+      key += (key.empty() ? "$" : ", $") + name + " = '" + std::to_string(value.size()) + ":" +
+             value + "'";
+    latest = versions.find(key);
+    if (!latest) {
       Program program = analyze(parse(source), analysis);
-      found = std::make_unique<Version>(std::move(program), std::move(analysis), options.settings,
-                                        statistics);
+      latest = std::make_shared<Version>(std::move(program), std::move(analysis), options.settings,
+                                         statistics);
+      versions.add(key, latest);
     }
-    latest = found.get();
-    return *found;
+    return latest;
   }
 };
 
@@ -92,9 +99,11 @@ ScriptSession::Variables ScriptSession::run(const Variables &inputs,
   std::lock_guard lock(impl->mutex);
   auto begin = std::chrono::steady_clock::now();
   impl->statistics = {};
-  Impl::Version &version = impl->version(inputs, arguments);
+  std::shared_ptr<Impl::Version> kept = impl->version(inputs, arguments);
+  Impl::Version &version = *kept;
   HostContext context;
   context.print = impl->options.print;
+  context.nextSeed = impl->options.firstSeed;
   context.isTrial = impl->options.isTrial;
   context.takeWritten = impl->options.takeWritten;
   context.folder = impl->options.folder / version.program.folder;
@@ -143,7 +152,7 @@ std::string ScriptSession::graphsBeforeRun(const Variables &inputs,
       entry.sparse = value.sparse();
     }
   }
-  return graphsWithKnownSizes(impl->version(inputs, arguments).program, std::move(known));
+  return graphsWithKnownSizes(impl->version(inputs, arguments)->program, std::move(known));
 }
 
 } // namespace headrace::script

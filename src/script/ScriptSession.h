@@ -12,14 +12,16 @@ namespace headrace::script {
 
 struct ScriptOptions {
   ScriptSettings settings;
-  /// Folders with files NAME.dml of functions that need no source(...).
+  /// Directories with files NAME.dml of functions that need no source(...).
   std::vector<std::filesystem::path> scriptPath;
-  /// Instead of the disk, where there are any: see AnalysisOptions.
+  /// Instead of the disk, if there are any: see AnalysisOptions.
   std::shared_ptr<const ScriptFiles> files;
   /// Where print goes; standard output if empty.
   std::function<void(const std::string &)> print;
-  /// The folder that relative names in read and write start from; the process's own if empty.
+  /// The directory that relative names in read and write start from; the process's own if empty.
   std::filesystem::path folder;
+  /// Unseeded random matrices are numbered from here on.
+  int64_t firstSeed = 1;
   /// A run to learn from: write(...) does nothing.
   bool isTrial = false;
   /// Takes what write(...) would put into a file, instead of it; may be empty.

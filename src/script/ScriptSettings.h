@@ -1,6 +1,8 @@
 #pragma once
 
-#include "script/plan/SegmentCode.h"
+#include "adaptive/Signature.h"
+
+#include "script/plan/SegmentSource.h"
 #include <functional>
 #include <string>
 
@@ -9,21 +11,15 @@ namespace headrace::script {
 /// When blocks are compiled rather than computed on the host.
 enum class CompileWhen {
   Worthwhile, ///< once they have, or would have, taken longer than compiling does
-  Always,     ///< whatever can be: for tests, and where code is there already
+  Always,     ///< whatever can be: for tests, and if code is there already
   Never
-};
-
-/// Sizes in plans.
-enum class SizePolicy {
-  Adaptive, ///< small ones are constants until they change (PlanSignature.h)
-  Open      ///< all are symbols but 0 and 1, so that one plan serves the most
 };
 
 struct ScriptSettings {
   /// None: all is computed on the host.
   std::shared_ptr<SegmentSource> code;
   CompileWhen compile = CompileWhen::Worthwhile;
-  SizePolicy sizes = SizePolicy::Adaptive;
+  adaptive::SizePolicy sizes = adaptive::SizePolicy::adaptive();
   /// Plans of blocks that are kept.
   size_t planCacheSize = 256;
   /// Called for every plan that is made, before it runs for the first time: -explain.

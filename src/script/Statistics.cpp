@@ -6,7 +6,7 @@
 
 namespace headrace::script {
 
-std::string print(const Statistics &s) {
+std::string print(const Statistics &s, size_t most) {
   std::string text;
   auto line = [&](const char *format, auto... values) {
     char buffer[256];
@@ -24,6 +24,7 @@ std::string print(const Statistics &s) {
                                                                    s.operators.end());
   std::ranges::stable_sort(sorted, std::greater(),
                            [](const auto &entry) { return entry.second.seconds; });
+  sorted.resize(std::min(sorted.size(), most));
   if (!sorted.empty())
     text += "operators               calls    seconds\n";
   for (const auto &[name, times] : sorted)

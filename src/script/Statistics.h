@@ -8,7 +8,7 @@ namespace headrace::script {
 
 /// Counts of a run, and where its time went.
 struct Statistics {
-  int64_t blocks = 0; ///< straight blocks that ran
+  int64_t blocks = 0; ///< basic blocks that ran
   int64_t plans = 0;  ///< blocks, or parts of them, that were planned
   int64_t recompilations =
       0;                    ///< of those: again, because sizes or formats were not known or changed
@@ -25,7 +25,7 @@ struct Statistics {
   std::map<std::string, Operator> operators;
 };
 
-/// The text that `-stats` prints.
-std::string print(const Statistics &statistics);
+/// The text that `-stats` prints, with the slowest `most` operators.
+std::string print(const Statistics &statistics, size_t most = SIZE_MAX);
 
 } // namespace headrace::script

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ChooseExpansionsPass : Pass<"choose-expansions", "::mlir::func::FuncOp"> {
-  let summary = "decides how operators are computed that there are several ways for: generated code or a library";
+  let summary = "chooses an implementation for operators that have several: generated code or a library";
   let options = [
     Option<"only", "only", "std::string", "\"\"", "the one operator to decide on, such as hr.attention">,
     Option<"prefer", "prefer", "std::string", "\"auto\"",
@@ -18,7 +18,7 @@ def PlaceKernelsPass : Pass<"place-kernels", "::mlir::ModuleOp"> {
   let summary = "decides where each kernel, library call and check runs: on the target, or on the host";
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"", "the target that runs all it can">,
-    Option<"fallback", "fallback", "std::string", "\"cpu\"", "the processor that runs all else">
+    Option<"fallback", "fallback", "std::string", "\"cpu\"", "the CPU that runs everything else">
   ];
 }
 

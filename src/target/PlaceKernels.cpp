@@ -7,7 +7,7 @@
 //   %z = hr.launch @sort(%y) {hr.engine = "cpu", hr.elsewhere = "has no rule for scf.while"}
 //   module @relu attributes {hr.target = "toy"} ; module @sort attributes {hr.target = "cpu"}
 //
-// The target that was asked for runs what it can. Beside a step that it cannot run, others may be
+// The target that was asked for runs what it can. Next to a step that it cannot run, others may be
 // better off on the host as well: a small kernel between two of those would cost two copies. Which
 // ones is a minimum cut over what steps lose on the host and what copies between memories cost; of
 // inputs and outputs the caller decides where they are, so they count nothing.
@@ -32,8 +32,8 @@ namespace {
 /// A launch, a library call or a check.
 struct Placed {
   Operation *op;
-  std::string refusal; // why the wanted target cannot run it
-  bool isOwn = false;  // whether the wanted target wrote it: nobody else can run it
+  std::string refusal; // why the requested target cannot run it
+  bool isOwn = false;  // whether the requested target wrote it: nobody else can run it
   double gain = 0;     // microseconds that the host takes longer
   int node = 0;
 };
@@ -114,7 +114,7 @@ private:
 
   double gainOf(hr::LaunchOp launch, ModuleOp kernel) const {
     auto amount = [&](unsigned i) {
-      return static_cast<double>(nominal(launch.getCost().getResult(i), sizes));
+      return static_cast<double>(sizeHint(launch.getCost().getResult(i), sizes));
     };
     OperationKind kind = hasProduct(kernel) ? OperationKind::Product : OperationKind::Simple;
     DType type = launch->getNumResults() == 0
@@ -131,7 +131,7 @@ private:
   }
 
   double copyTime(Value value) const {
-    return targets.wanted.machine().copies.microseconds(nominalBytes(value, sizes));
+    return targets.wanted.machine().copies.microseconds(bytesAtHints(value, sizes));
   }
 
   /// Capacities are nanoseconds.
@@ -139,8 +139,9 @@ private:
     return static_cast<int64_t>(std::min(microseconds, 1e12) * 1000) + 1;
   }
 
-  /// Which steps the wanted target keeps. It is the source: a step on the other side costs what it
-  /// gains here, one that is refused cannot stay, and a value that is read across is copied once.
+  /// Which steps the requested target keeps. It is the source: a step on the other side costs what
+  /// it gains here, one that is rejected cannot stay, and a value that is read across is copied
+  /// once.
   std::vector<bool> cut() {
     MinimumCut graph;
     int wanted = graph.addNode(), host = graph.addNode();

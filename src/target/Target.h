@@ -1,4 +1,4 @@
-// The interface of a target. A target is a folder beside this file; none is special.
+// The interface of a target. A target is a directory next to this file; none is special.
 #pragma once
 
 #include "runtime/program/Program.h"
@@ -22,7 +22,7 @@ struct TargetPhase {
   void (*build)(mlir::OpPassManager &kernels, const Target &target);
 };
 
-/// A kernel as text that its engine reads, and how it is launched where the engine is a device.
+/// A kernel as text that its engine reads, and how it is launched if the engine is a device.
 struct KernelImage {
   std::string kernel;           // the name of its module
   DeviceImage image;            // named by its content
@@ -30,7 +30,7 @@ struct KernelImage {
   DimExpr workspaceBytes;       // what the launches share
 };
 
-/// Kernels ready to run: functions of the process where the host is their engine, else images. With
+/// Kernels ready to run: functions of the process if the host is their engine, else images. With
 /// what keeps functions alive.
 struct CompiledKernels {
   llvm::StringMap<KernelFn> functions; // by the name of the module
@@ -45,7 +45,7 @@ struct KernelObject {
   std::shared_ptr<const llvm::MemoryBuffer> object;
 };
 
-/// Kernels for a package: objects where the host is their engine, else images.
+/// Kernels for a package: objects if the host is their engine, else images.
 struct PackagedKernels {
   std::vector<KernelObject> objects;
   std::vector<KernelImage> images;
@@ -78,7 +78,7 @@ public:
   /// operands apart. `operations` are those of all its operators.
   virtual Work workOf(mlir::ModuleOp kernel, llvm::ArrayRef<int64_t> symbols,
                       double operations) const = 0;
-  /// Microseconds of a scheduled kernel where more than a model knows them: a simulator counted.
+  /// Microseconds of a scheduled kernel if more than a model knows them: a simulator counted.
   virtual std::optional<double> countedMicroseconds(mlir::ModuleOp kernel) const {
     (void)kernel;
     return std::nullopt;
@@ -89,7 +89,7 @@ public:
   virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
 
   /// Why it cannot run an outlined kernel, or a step that calls this routine of a library; empty
-  /// where it can. Another target does that then (PlaceKernels.cpp).
+  /// if it can. Another target does that then (PlaceKernels.cpp).
   virtual std::string unsupportedReason(mlir::ModuleOp kernel) const = 0;
   virtual std::string unsupportedReason(llvm::StringRef routine) const = 0;
 
@@ -122,7 +122,7 @@ public:
 
   /// The name of the engine that runs its code (runtime/program/Engine.h).
   virtual std::string engine() const = 0;
-  /// The processor or device that its code needs.
+  /// The CPU or device that its code needs.
   virtual ProcessorNeeds needs() const = 0;
   /// Code of these kernel modules, for this process. Throws Error if this machine cannot run it.
   virtual CompiledKernels compile(llvm::ArrayRef<mlir::ModuleOp> kernels) const = 0;
@@ -142,11 +142,11 @@ inline constexpr llvm::StringLiteral kWorkspaceAttr = "hr.workspace_bytes";
 /// Its value, from anywhere in a kernel's module.
 int64_t workspaceOf(mlir::ModuleOp kernel);
 
-/// The target of that name ("cpu", "cpu:x86-64-v3", "cuda:sm_90a"); throws `Error` where there is
+/// The target of that name ("cpu", "cpu:x86-64-v3", "cuda:sm_90a"); throws `Error` if there is
 /// none.
 const Target &findTarget(llvm::StringRef name);
 
-/// A family of targets; `make` gets the whole name, and what stands behind its colon.
+/// A family of targets; `make` gets the whole name, and what is behind its colon.
 struct TargetKind {
   llvm::StringRef name;
   std::unique_ptr<const Target> (*make)(llvm::StringRef fullName, llvm::StringRef processor);

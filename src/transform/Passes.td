@@ -33,22 +33,22 @@ def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
 }
 
 def ComputeInF32Pass : Pass<"compute-in-f32", "::mlir::func::FuncOp"> {
-  let summary = "computes half precision in single, and rounds each operator's result once";
+  let summary = "computes f16 and bf16 in f32 and rounds the result of each operator once";
   let options = [
     Option<"products", "products", "bool", "true", "contractions and convolutions, too">
   ];
 }
 
 def LegalizeTypesPass : Pass<"legalize-types", "::mlir::func::FuncOp"> {
-  let summary = "unsigned numbers, float8 and 4-bit numbers become the integers that store them";
+  let summary = "represents unsigned, float8 and 4-bit values by the integers that store them";
 }
 
 def RecognizeAttentionPass : Pass<"recognize-attention", "::mlir::func::FuncOp"> {
-  let summary = "finds attention in products around a softmax";
+  let summary = "recognizes attention in matmuls around a softmax";
 }
 
 def ReadNarrowPass : Pass<"read-narrow", "::mlir::func::FuncOp"> {
-  let summary = "widens numbers where they are used";
+  let summary = "widens low-precision values at their uses";
 }
 
 def FormKernelsPass : Pass<"form-kernels", "::mlir::func::FuncOp"> {
@@ -67,17 +67,17 @@ def MergeMapsPass : Pass<"merge-maps", "::mlir::func::FuncOp"> {
 }
 
 def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {
-  let summary = "gives every kernel a module of its own, equal ones only once";
+  let summary = "outlines every kernel into a separate module and shares equal modules";
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect"];
 }
 
 def SeparatePaddingPass : Pass<"separate-padding", "::mlir::func::FuncOp"> {
-  let summary = "makes padding an operator of its own, and averages sums";
+  let summary = "separates padding from windows and turns averages into sums";
 }
 
 def GatherToSlicesPass : Pass<"gather-to-slices", "::mlir::func::FuncOp"> {
-  let summary = "slices instead of elements that are picked by known numbers, run after run";
+  let summary = "turns gathers with constant, contiguous indices into slices";
 }
 
 def SimplifyAlgebraPass : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
@@ -97,7 +97,7 @@ def SplitGradientPass : Pass<"split-gradient", "::mlir::ModuleOp"> {
   let summary = "splits a differentiated program into a forward and a backward one";
   let options = [
     Option<"budget", "budget", "int64_t", "-1",
-           "most bytes kept between the two beyond inputs and outputs; negative: the fastest">,
+           "limit on the saved bytes in addition to inputs and outputs; negative: the fastest split">,
     Option<"target", "target", "std::string", "\"cpu:x86-64-v3\"", "whose machine, as of --target">
   ];
 }

@@ -1,4 +1,4 @@
-// Verifiers at the borders between levels: what a level promises to the next one.
+// Verifiers at the boundaries between levels: what a level promises to the next one.
 //
 // verify-level1: the entry holds operators of `hr`, library calls chosen for some, and launches of
 //                kernels that the target wrote itself; every shape has an expression.

@@ -195,7 +195,7 @@ private:
     return type == DType::F64 ? 0x1p-1074 : type == DType::F16 ? 0x1p-24 : 0x1p-149;
   }
 
-  // A few runs do not meet the extremes: as much again is allowed on either side. Where they differ
+  // A few runs do not meet the extremes: as much again is allowed on either side. If they differ
   // by no more than rounding does elsewhere, the ordinary rule decides.
   void setSteepApart() {
     std::vector<int64_t> others;

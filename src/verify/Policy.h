@@ -2,7 +2,7 @@
 // command line, Python and the tests ask it.
 //
 // Against the exact result, the root mean square (RMS) of the errors is at most three times that of
-// an evaluation in single precision (the declared types), or one unit in the last place of the
+// an evaluation in f32 (the declared types), or one unit in the last place of the
 // result's own RMS. Errors are judged by the size of the whole result, never element by element
 // relative to the element. Results of which no evaluation rounds anything must be equal.
 #pragma once

@@ -14,7 +14,7 @@ struct ScriptRun {
   std::string name;
   /// Opens the script with these options.
   std::function<std::unique_ptr<script::ScriptSession>(script::ScriptOptions)> open;
-  /// Where compiled blocks come from, and the folders of functions.
+  /// Where compiled blocks come from, and the directories of functions.
   script::ScriptOptions options;
   script::ScriptSession::Variables inputs;
   std::map<std::string, std::string> arguments;

@@ -261,7 +261,7 @@ private:
       tryAlternatives(report, given, answers);
   }
 
-  // Where no pass is to blame, the choices of the phases after them are tried one by one.
+  // If no pass is to blame, the choices of the phases after them are tried one by one.
   void tryAlternatives(CaseReport &report, const Case &given, Answers &answers) {
     for (const Alternative &alternative : alternatives(options.settings, model.explain().recipe)) {
       std::vector<ComparedValue> outputs;

@@ -1,4 +1,4 @@
-"""One run over several folders of tests tells how those of each ended: pytest --counts FILE."""
+"""One run over several directories of tests tells how those of each ended: pytest --counts FILE."""
 
 from __future__ import annotations
 

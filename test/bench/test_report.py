@@ -1,4 +1,4 @@
-"""Ratios, tables and the picture, from outcomes written by hand; and the command as a whole."""
+"""Ratios, tables and the image, from outcomes written by hand; and the command as a whole."""
 
 from __future__ import annotations
 

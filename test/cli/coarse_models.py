@@ -1,4 +1,4 @@
-"""Models and machines for tests of accelerators with coarse operators, and the command line on them."""
+"""Models and machines for tests of accelerators with intrinsics of their own, and the command line on them."""
 
 from __future__ import annotations
 

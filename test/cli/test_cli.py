@@ -347,7 +347,7 @@ def test_explain_json_has_expressions_for_open_sizes():
 
 def test_explain_grad():
     text = good("explain", "--grad", "--weights", MODEL, "--size", "batch=4")
-    for word in ("(forward)", "(backward)", "kept beyond inputs and outputs", "computed again"):
+    for word in ("(forward)", "(backward)", "saved in addition to inputs and outputs", "computed again"):
         assert word in text
     report = json.loads(good("explain", "--grad", "--memory-budget", "0", "--json", MODEL))
     assert report["kept"] == [] and report["kept_bytes"] == 0 and report["computed_again"]
@@ -586,7 +586,7 @@ def test_names_that_are_none(tmp_path):
         done = headrace("run", script)
         assert done.returncode == 1 and expected in done.stderr, (code, done.stderr)
     assert "--input image=@: expected" in bad(2, "run", MODEL, "--input", "image=@")
-    assert "out: cannot make the folder" in bad(
+    assert "out: cannot create the directory" in bad(
         1, "run", MODEL, "--random", "0", "--output", script / "out"
     )
     assert "expected an ONNX file, got a directory" in bad(1, "run", tmp_path)

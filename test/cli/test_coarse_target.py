@@ -1,4 +1,4 @@
-"""Models on accelerators with coarse operators: mapped by `rewrite`, run by `--target coarse:FILE`."""
+"""Models on accelerators with intrinsics of their own: mapped by `rewrite`, run by `--target coarse:FILE`."""
 
 from __future__ import annotations
 

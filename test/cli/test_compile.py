@@ -179,7 +179,7 @@ def test_damaged_packages_are_refused_in_one_line(package, tmp_path) -> None:
     content = bytearray(package.read_bytes())
     path = tmp_path / "bad.hrpkg"
     path.write_bytes(content[: len(content) // 2])
-    assert "bad.hrpkg: the package is truncated" in bad(1, "run", path, "--random", 0)
+    assert "bad.hrpkg: the file is truncated" in bad(1, "run", path, "--random", 0)
     with zipfile.ZipFile(package) as files:
         weights = files.getinfo("weights.bin").header_offset
     content[weights + 8192] ^= 1
@@ -191,11 +191,7 @@ def test_damaged_packages_are_refused_in_one_line(package, tmp_path) -> None:
         files.writestr("data.pkl", "a model of something else")
     assert "there is no 'manifest.json' in it" in bad(1, "run", path, "--random", 0)
     np.savez(tmp_path / "arrays.npz", x=np.zeros(3))
-    # Versions of Python differ in how they write sizes: as packages do, or in 64-bit records.
-    assert re.search(
-        "arrays.npz: (the file is damaged or not a package|expected a package)",
-        bad(1, "run", tmp_path / "arrays.npz"),
-    )
+    assert "arrays.npz: expected an ONNX model, got a zip archive" in bad(1, "run", tmp_path / "arrays.npz")
 
 
 def test_devices(tmp_path: Path) -> None:

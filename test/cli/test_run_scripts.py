@@ -162,3 +162,30 @@ def test_files_are_read_and_written(tmp_path) -> None:
     assert good(path, "-nvargs", "X=X.csv", cwd=tmp_path) == "0.0\n"
     assert (tmp_path / "Y.mtx").read_text().startswith("%%MatrixMarket")
     assert float((tmp_path / "s.txt").read_text()) == 12
+
+
+def test_options_as_systemds_spells_them(tmp_path) -> None:
+    path = script(tmp_path, "X = rand(rows=3, cols=3); print(sum(X) + $a)")
+    command = [BIN, "-f", str(path), "-exec", "singlenode", "-debug", "-seed", "7", "-nvargs", "a=1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    other = good("-f", path, "-seed", "8", "-nvargs", "a=1")
+    assert done.stdout != other
+    assert good("-f", path, "-seed", "7", "-nvargs", "a=1") == done.stdout
+    assert good("-s", "print(1 + $a)", "-nvargs", "a=2") == "3\n"
+    assert "expected singlenode or hybrid" in headrace(path, "-exec", "spark").stderr
+
+
+def test_statistics_of_the_slowest_operators(tmp_path) -> None:
+    path = script(tmp_path, "X = rand(rows=30, cols=3); print(sum(X %*% t(X)) + sum(exp(X)))")
+    lines = good(path, "-stats", "2").splitlines()
+    assert len(lines) - lines.index("operators               calls    seconds") == 3
+    assert len(good(path, "-stats").splitlines()) > len(lines)
+
+
+def test_kinds_of_explanations(tmp_path) -> None:
+    path = script(tmp_path, "X = matrix(1, 3, 3); print(sum(X + 1))")
+    runtime = good(path, "-explain")
+    assert runtime == good(path, "-explain", "runtime")
+    assert runtime == good(path, "-explain", "recompile_runtime")
+    assert good(path, "-explain", "hops") == good(path, "-explain", "recompile_hops")

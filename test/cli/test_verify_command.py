@@ -199,7 +199,7 @@ def write(path: Path, nodes, shape) -> Path:
 
 
 def test_a_jump_that_rounding_crosses_is_no_difference(tmp_path: Path) -> None:
-    """0.3 times 10 is above 3 in single precision or not: rounding decides, and floor follows."""
+    """0.3 times 10 is above 3 in f32 or not: rounding decides, and floor follows."""
     nodes = [
         helper.make_node("Mul", ["x", "third"], ["m"]),
         helper.make_node("Floor", ["m"], ["y"]),

@@ -346,7 +346,7 @@ def small() -> Network:
 
 
 def blocked(x: np.ndarray, machine: reference.Machine) -> bytes:
-    """[batch, channels, height, width] in blocks of the machine, with zeros where they stand over."""
+    """[batch, channels, height, width] in blocks of the machine, with zeros where they are over."""
     b, c = machine.batch, machine.block
     x = np.pad(x, ((0, -x.shape[0] % b), (0, -x.shape[1] % c), (0, 0), (0, 0)))
     n, channels, height, width = x.shape

@@ -274,7 +274,7 @@ def unpack(dram: np.ndarray, buffer: dict) -> np.ndarray:
 
 
 class Program:
-    """The five files of a folder."""
+    """The five files of a directory."""
 
     def __init__(self, folder: Path) -> None:
         self.machine = Machine(json.loads((folder / "config.json").read_text()))

@@ -1,4 +1,4 @@
-// Reference evaluation of maps: every kind of scalar operation, broadcasting, symbolic sizes.
+// Reference evaluation of maps: every kind of scalar operation, broadcasting, dynamic dimensions.
 #include "ReferenceHarness.h"
 #include <cmath>
 

@@ -39,6 +39,11 @@ def test_files_of_examples_in_commands_exist(page: Path) -> None:
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_marks_of_a_merge_are_left(page: Path) -> None:
+    assert re.findall(r"^(?:<{7} .*|={7}|>{7} .*)$", page.read_text(), re.M) == []
+
+
 def anchors(page: Path) -> set[str]:
     """As GitHub makes them of headings: lower case, hyphens for blanks, no other marks."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
@@ -317,7 +322,7 @@ def test_sentences_name_their_subject() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_of_code_begin_and_end_on_lines_of_their_own(page: Path) -> None:
-    """A picture whose lines were filled like prose would have its fences inside of them."""
+    """An image whose lines were filled like prose would have its fences inside of them."""
     marks = [line.strip() for line in page.read_text().splitlines() if "```" in line]
     assert all(re.fullmatch(r"```[\w+-]*", mark) for mark in marks), marks
     assert len(marks) % 2 == 0

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("bench", "cases", "examples", "python", "test", "tools")
-# Runs in the user's folder, whose files must not stand in for packages.
+# Runs in the user's directory, whose files must not stand in for packages.
 EXEMPT = {"tools/headrace/peer/peer.py"}
 CHANGES = {"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"}
 

@@ -17,7 +17,7 @@ MLIR = re.compile(r"(mlir|llvm|clang|lld)/")
 
 
 def component_of(path: str) -> str | None:
-    """The innermost one that the file lies in."""
+    """The innermost one that the file is in."""
     above = [name for name in KNOWS if path.startswith(name + "/")]
     return max(above, key=len, default=None)
 
@@ -59,7 +59,7 @@ def test_what_is_known_exists() -> None:
     assert [name for name in KNOWS if not (ROOT / name).is_dir()] == []
 
 
-# What nobody may ask, and names that only a target's folders know: the table that lists all targets
+# What nobody may ask, and names that only a target's directories know: the table that lists all targets
 # is the exception, and the help of the command line.
 POLICY = re.compile(r"\b(isDevice|isForDevice|asHost|asDevice|HostTarget|DeviceTarget)\b")
 TARGET_NAMES = re.compile(r'"(?:cuda|vta|coarse)"|\bH[12]00\b|\bsm_\d+a?\b')

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, str(ROOT / "tools/docs/reference.py"), "--check"]
@@ -41,3 +46,52 @@ def test_every_member_has_a_text() -> None:
         text = (ROOT / page).read_text()
         assert re.findall(r"^- `[^`]*` \\\n(?!  \S)", text, re.M) == []
         assert re.findall(r"^### .*\n+(?=###|## )", text, re.M) == []
+
+
+def examples() -> dict[str, str]:
+    """The docstrings that have examples, by file and line."""
+    found = {}
+    for path in sorted((ROOT / "python/headrace").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                if ">>> " in (doc := ast.get_docstring(node) or ""):
+                    found[f"{path.stem}.{node.name}"] = doc
+    return found
+
+
+EXAMPLES = examples()
+NEEDS_A_GPU = {"_device.to_cuda", "_model.to"}
+MODULES = {"_torch.module": "torch", "_explain.explain": "torch", "_map.map": "ray"}
+RUN = """
+import doctest, os, pathlib, sys
+names = {}
+exec(pathlib.Path("setup.py").read_text(), names)
+for path in sys.argv[1:]:
+    test = doctest.DocTestParser().get_doctest(pathlib.Path(path).read_text(), names, path, path, 0)
+    print(f"{path}: {doctest.DocTestRunner(verbose=False).run(test).failed} failed")
+"""
+
+
+def test_examples_of_docstrings_run(tmp_path: Path) -> None:
+    """Each continues the program at the top of the page."""
+    hr = pytest.importorskip("headrace")
+    assert len(EXAMPLES) > 30 and NEEDS_A_GPU | set(MODULES) <= set(EXAMPLES)
+    left_out = set(NEEDS_A_GPU)
+    left_out |= {name for name, module in MODULES.items() if not importlib.util.find_spec(module)}
+    page = (ROOT / "docs/python-reference.md").read_text()
+    (tmp_path / "setup.py").write_text(re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)[0])
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for name in sorted(set(EXAMPLES) - left_out):
+        (tmp_path / name).write_text(EXAMPLES[name])
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *sorted(set(EXAMPLES) - left_out)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(hr.__file__).resolve().parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ends = re.findall(r"^(\S+): (\d+) failed$", done.stdout, re.M)
+    assert done.returncode == 0, done.stderr
+    assert [name for name, failed in ends if failed != "0"] == [], done.stdout
+    assert len(ends) == len(EXAMPLES) - len(left_out)

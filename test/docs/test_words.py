@@ -31,6 +31,7 @@ EXAMPLES = [
     ("the file is there.", "the file exists. There it is"),
     ("18 cycles an element", "18 cycles per element"),
     ("expected an axis, found a stage", "expected an axis, got a stage; it was found"),
+    ("computed in half precision", "computed in f16, next to the right-hand side"),
 ]
 
 

@@ -1,4 +1,4 @@
-// How far compiled float32 results are from the exact ones, beside plain float32 evaluation: the
+// How far compiled float32 results are from the exact ones, next to plain float32 evaluation: the
 // root mean square of the errors is at most three times as large.
 #include "driver/Compiler.h"
 

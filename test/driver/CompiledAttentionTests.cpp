@@ -1,5 +1,5 @@
-// Compiled attention against the reference: by every expansion, around the borders of blocks, and
-// as what it is recognized in.
+// Compiled attention against the reference: by every expansion, around the boundaries of blocks,
+// and as what it is recognized in.
 #include "CompiledProgram.h"
 
 using namespace mlir;

@@ -177,7 +177,7 @@ TEST_P(EveryExpansion, SymbolicSizes) {
       p.check({first, second});
 }
 
-// Every remainder of a tile of rows, and of columns, where only the run tells how many there are.
+// Every remainder of a tile of rows, and of columns, if only the run tells how many there are.
 TEST(CompiledContract, EveryRemainderOfOpenRowsAndColumns) {
   CompiledProgram p;
   p.expansion = "generated";

@@ -231,7 +231,7 @@ void checkHalfPrecision(const std::string &target) {
 TEST(CompiledMap, HalfPrecision) { checkHalfPrecision("cpu"); }
 
 #ifdef __x86_64__
-// Without instructions for half precision, conversions are calls.
+// Without instructions for f16 and bf16, conversions are calls.
 TEST(CompiledMap, HalfPrecisionOnOldProcessors) { checkHalfPrecision("cpu:x86-64-v2"); }
 #endif
 

@@ -68,7 +68,7 @@ TEST(CompiledMovement, TransposesOfSquaresOfVectors) {
   p.check();
 }
 
-/// Which dimensions a view drops is not told by its strides where it takes steps.
+/// Which dimensions a view drops is not told by its strides if it takes steps.
 TEST(CompiledMovement, SlicesOfSingleElementsWithSteps) {
   for (Type element : {Type(), Type(Float64Type::get(CompiledProgram().context()))}) {
     CompiledProgram p;

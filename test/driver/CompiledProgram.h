@@ -38,7 +38,7 @@ public:
   mlir::Location loc() { return b.getUnknownLoc(); }
   mlir::Type f32() { return b.getF32Type(); }
 
-  /// The next symbolic size.
+  /// The next dynamic dimension.
   mlir::AffineExpr symbol(const std::string &name);
   mlir::Value input(llvm::ArrayRef<int64_t> shape, mlir::Type element = {});
   mlir::Value symbolicInput(const SymbolicShape &shape, mlir::Type element = {});
@@ -121,7 +121,7 @@ private:
 /// Numbers for a tensor whose memory ends at a page that must not be touched.
 Tensor randomTensor(DType dtype, const Shape &shape, Fill fill, unsigned seed);
 
-/// Adds a failure where the results differ from `expected` (floating point in f64) by more than
+/// Adds a failure if the results differ from `expected` (floating point in f64) by more than
 /// their type explains.
 void expectClose(const Tensor &actual, const Tensor &expected, const std::string &what);
 

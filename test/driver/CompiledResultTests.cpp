@@ -6,7 +6,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Kernels of several results that walk rows where they can, and are plain loops where one of the
+/// Kernels of several results that walk rows if they can, and are plain loops if one of the
 /// results stands in the way.
 class CompiledResults : public testing::Test {
 protected:
@@ -62,7 +62,7 @@ TEST_F(CompiledResults, FunctionsOfAConstant) {
     p.check({size, 7});
 }
 
-/// An input stored as it is, beside functions of it.
+/// An input stored as it is, next to functions of it.
 TEST_F(CompiledResults, AnInputAmongResults) {
   AffineExpr n = p.symbol("n");
   Value a = p.symbolicInput({n, n, fixed(5), fixed(3)});

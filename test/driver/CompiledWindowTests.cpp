@@ -266,7 +266,7 @@ TEST(CompiledWindow, SymbolicImageSizes) {
               SmallVector<int64_t>{1, 1}, SmallVector<int64_t>{pad, pad, pad, pad}, false, layout));
       }
   }
-  // 2: nothing is left of the image where it is not padded.
+  // 2: nothing is left of the image if it is not padded.
   for (int64_t first : {2, 3, 8, 17})
     for (int64_t second : {2, 4, 31})
       p.check({first, second});

@@ -1,4 +1,4 @@
-// Elementary functions in double precision: how many units in the last place compiled results are
+// Math functions in double precision: how many units in the last place compiled results are
 // from the exact ones, by the wider arithmetic of long double.
 #include "CompiledProgram.h"
 #include <bit>

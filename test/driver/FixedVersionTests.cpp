@@ -1,5 +1,5 @@
-// Versions for exact sizes beside the one that serves all: when they are made, and that it does not
-// show in results.
+// Versions for exact sizes next to the one that serves all: when they are made, and that it does
+// not show in results.
 #include "driver/Model.h"
 #include "runtime/system/Error.h"
 

@@ -173,7 +173,7 @@ TEST(GradientOfMap, OfASymbolicBatchAtEverySize) {
 }
 
 TEST(GradientOfMap, ChosenBranchAloneCounts) {
-  // The exponential overflows where it is not chosen.
+  // The exponential overflows if it is not chosen.
   GradientProgram p;
   Value x = p.input({1});
   p.output(p.map({x}, [&](OpBuilder &b, ValueRange v) { return elu(b, p.loc(), v); }));

@@ -81,7 +81,7 @@ TEST(GradientOfProgram, NamesWhatItCannotDo) {
             "'input0', 'input1'");
   p.options.wrt = {"input1"};
   EXPECT_EQ(messageOf([&] { p.gradient(); }),
-            "test: expected floating-point numbers in 'input1' to "
+            "test: expected floating-point values in 'input1' to "
             "differentiate by, got i64");
   p.options.wrt = {"input0", "input0"};
   EXPECT_EQ(messageOf([&] { p.gradient(); }),

@@ -165,7 +165,7 @@ private:
     return small;
   }
 
-  /// Combines along the first dimension, and maybe all others.
+  /// Reduces along the first dimension, and maybe all others.
   Value totalOf(Value x) {
     SmallVector<int64_t> axes;
     for (int64_t i = 0; i < rankOf(x); ++i)
@@ -278,7 +278,7 @@ private:
       window.push_back(1 + pick(static_cast<int>(std::min<int64_t>(*size, 3))));
       strides.push_back(1 + pick(2));
     }
-    // No window lies in the padding alone.
+    // No window is in the padding alone.
     bool padded = llvm::all_of(window, [](int64_t size) { return size > 1; }) && pick(2);
     SmallVector<int64_t> pads(2 * spatial, padded);
     auto channels = constantValue(shape.back());

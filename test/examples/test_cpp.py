@@ -117,6 +117,9 @@ def test_runtime_needs_the_system_only() -> None:
 
 def test_runtime_and_package_are_small(folder) -> None:
     library = (LIBRARY / "libheadrace_runtime.so").stat().st_size
+    for page in ("README.md", "docs/packages.md"):
+        (stated,) = re.findall(r"(\d\.\d) MB", (ROOT / page).read_text().split("## ")[0])
+        assert library < (float(stated) + 0.3) * 1e6, page
     assert library + (folder / "digits.hrpkg").stat().st_size < 5_000_000
 
 

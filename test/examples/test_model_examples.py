@@ -106,7 +106,7 @@ def test_a_picture_without_text_has_no_lines(tmp_path: Path) -> None:
     [
         (["ÄÖ"], "error: expected letters, digits, '-', '.' and blanks, got 'Ä'"),
         (["--image", "no-such-file.npy"], "error: .*no-such-file.npy"),
-        (["--image", FOLDER.parent / "digits" / "held_back_images.npy"], ".*found float32"),
+        (["--image", FOLDER.parent / "digits" / "held_back_images.npy"], ".*got float32"),
     ],
 )
 def test_a_picture_that_cannot_be_is_one_line(arguments: list[str], message: str) -> None:

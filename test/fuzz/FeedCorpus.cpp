@@ -1,6 +1,6 @@
-// Feeds every file of a folder to a fuzz target: in builds without libFuzzer, whose main it stands
-// in for, the seeds and what once crashed a reader are an ordinary test. A file is named before it
-// is read, so that a crash has a name.
+// Feeds every file of a directory to a fuzz target: in builds without libFuzzer, whose main it
+// stands in for, the seeds and what once crashed a reader are an ordinary test. A file is named
+// before it is read, so that a crash has a name.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Any bytes as the file of a picture: decoded by the reader or the system's library that they ask
+// Any bytes as the file of an image: decoded by the reader or the system's library that they ask
 // for.
 #include "runtime/system/Error.h"
 

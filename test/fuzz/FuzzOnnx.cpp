@@ -1,4 +1,4 @@
-// Any bytes as an ONNX file: read, and where that succeeds, imported; and where that does, run on
+// Any bytes as an ONNX file: read, and if that succeeds, imported; and if that does, run on
 // small inputs, operator by operator, with the operators of the host in between.
 #include "dialect/Hr.h"
 #include "driver/Model.h"
@@ -38,7 +38,7 @@ mlir::MLIRContext &contextForNext() {
   return *context;
 }
 
-/// A folder with a file that models may have their weights in, for as long as the process lives.
+/// A directory with a file that models may have their weights in, for as long as the process lives.
 struct FolderOfWeights {
   std::filesystem::path path;
   FolderOfWeights() {

@@ -71,7 +71,7 @@ def node_cases() -> Iterator[bytes]:
 
 
 def external_data() -> bytes:
-    """Weights in the file that the fuzz target has beside its models."""
+    """Weights in the file that the fuzz target has next to its models."""
     weights = onnx.TensorProto(name="w", data_type=onnx.TensorProto.FLOAT, dims=[2, 3])
     weights.data_location = onnx.TensorProto.EXTERNAL
     for key, value in (("location", "weights.bin"), ("offset", "8"), ("length", "24")):

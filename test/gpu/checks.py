@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the tests of this folder on a machine with a GPU, with or without pytest.
+"""Runs the tests of this directory on a machine with a GPU, with or without pytest.
 
     python3 checks.py [FILE...] [-k PART_OF_A_NAME]
 

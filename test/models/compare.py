@@ -1,4 +1,4 @@
-"""Run real models beside ONNX Runtime and OpenVINO and tell of each: does it run, does it agree, how fast is it.
+"""Run real models next to ONNX Runtime and OpenVINO and tell of each: does it run, does it agree, how fast is it.
 
     ./dev models [--filter PATTERN] [--threads 1 2] [--full] [--write docs/onnx-results.md]
 

@@ -3,7 +3,7 @@
     ./dev models memory [--filter PATTERN] [--write docs/onnx-results.md]
 
 The exported networks run as large as they are published, at two sizes: a batch of one, and a larger one. The resident
-set is taken at the end, the peak as the system has it. A package is made of each, for all levels of processors.
+set is taken at the end, the peak as the system has it. A package is made of each, for all levels of CPUs.
 """
 
 from __future__ import annotations

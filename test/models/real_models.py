@@ -27,7 +27,7 @@ QUANTIZATIONS = ("none", "static", "dynamic")
 @dataclass(frozen=True)
 class Case:
     name: str
-    make: Callable[[Path], Path]  # the model's file; may write it into a folder
+    make: Callable[[Path], Path]  # the model's file; may write it into a directory
     feeds: Callable[[], list[Feeds]]
     missing: str = ""  # why it cannot be made here
     quantized: bool = False
@@ -212,8 +212,8 @@ def disagreement(found, expected, exact, quantized: bool) -> str:
     if not np.array_equal(np.isfinite(ours), np.isfinite(theirs)):
         return "other elements are finite"
     scale = root_mean_square(theirs)
-    # A value between two steps of a quantized tensor may go either way, by the last bit of a sum: mostly the results are
-    # equal, and where one goes the other way a deep network of random weights makes a tenth of it.
+    # A value between two steps of a quantized tensor may go either way, by the last bit of a sum: mostly the results
+    # are equal, and where one goes the other way a deep network of random weights makes a tenth of it.
     if root_mean_square(ours - theirs) > (0.3 if quantized else 1e-4) * max(scale, 1e-3):
         return f"differs by {root_mean_square(ours - theirs):.2e} where values are {scale:.2e}"
     # A root mean square of a few numbers is chance: over many inputs silero_vad's one probability has half of ONNX
@@ -235,7 +235,7 @@ def open_session(path: Path, threads: int = 0):
 
 
 def open_openvino(path: Path, threads: int, feeds: Feeds) -> Callable[[Feeds], object] | None:
-    """A call of OpenVINO, in single precision as the others and made for the sizes of these inputs where it can be: with
+    """A call of OpenVINO, in f32 as the others and made for the sizes of these inputs where it can be: with
     dynamic dimensions it is up to twice slower. None if it is missing, or does not take the model or the inputs."""
     if importlib.util.find_spec("openvino") is None:
         return None

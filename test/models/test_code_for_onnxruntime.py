@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from installed_packages import installed
 
 from examples.models import fetch
 
@@ -106,3 +110,40 @@ def test_silero_vad_finds_the_same_speech(monkeypatch, sound) -> None:
     (found, probabilities), (expected, theirs) = on_each(monkeypatch, run)
     assert found == expected and len(found) > 0
     np.testing.assert_allclose(probabilities, theirs, atol=1e-5)
+
+
+def results_of(program: str, package: str, *arguments: object) -> list[list]:
+    """What a program of this directory prints on Headrace and on ONNX Runtime: a list for each, of the JSON values."""
+    path = os.pathsep.join([str(installed(package)), os.environ.get("PYTHONPATH", "")])
+    results = []
+    for module in ("headrace", "onnxruntime"):
+        run = subprocess.run(
+            [sys.executable, Path(__file__).with_name(program), module, *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, f"{module}: {run.stderr}"
+        results.append([json.loads(line) for line in run.stdout.splitlines()])
+    return results
+
+
+def test_rapidocr_reads_the_same_text() -> None:
+    (found,), (expected,) = results_of("run_rapidocr.py", "rapidocr")
+    texts, scores, boxes = found
+    assert texts == expected[0] == ["Headrace", "2024"]
+    np.testing.assert_allclose(scores, expected[1], atol=1e-4)
+    np.testing.assert_allclose(boxes, expected[2], atol=1)  # of pixels
+
+
+def test_pipelines_of_transformers_give_the_same_answers(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    found, expected = results_of("run_optimum.py", "optimum", tmp_path)
+    assert len(found) == len(expected) == 4
+    for of_headrace, theirs in zip(found[::2], expected[::2], strict=True):
+        for answer, other in zip(of_headrace, theirs, strict=True):
+            assert [label["label"] for label in answer] == [label["label"] for label in other]
+            scores = [[label["score"] for label in labels] for labels in (answer, other)]
+            np.testing.assert_allclose(*scores, atol=1e-5)
+    assert found[1::2] == expected[1::2]

@@ -244,7 +244,7 @@ TEST(PackageName, DecidesWhatIsOpenedAsAPackage) {
   EXPECT_FALSE(Package::isNamedLikeOne("a/b.onnx"));
 }
 
-// A flipped bit is noticed wherever it is, or lies between the files.
+// A flipped bit is noticed wherever it is, or is between the files.
 TEST_F(PackageTest, DamageIsNoticed) {
   writeTestPackage(path);
   const std::vector<std::byte> good = readBytes(path);

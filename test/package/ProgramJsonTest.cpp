@@ -23,7 +23,7 @@ std::string fault(const Json &json) {
   return "no fault";
 }
 
-/// The fault where the value at this place is another one.
+/// The fault if the value at this place is another one.
 std::string faultWith(const char *place, const Json &value) {
   Json json = testJson();
   json[Json::json_pointer(place)] = value;

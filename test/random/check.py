@@ -29,14 +29,14 @@ class Difference:
 
     operators: set[str]
     when: Callable[[Program, onnx.NodeProto], bool]
-    # True: its results have the rounding of single precision. False: they say nothing.
+    # True: its results have the rounding of f32. False: they say nothing.
     is_coarse: bool = False
 
 
 RUNTIME_DIFFERS = [
-    # The constants of its formula are rounded to single precision.
+    # The constants of its formula are rounded to f32.
     Difference({"Gelu", "HardSwish"}, lambda p, node: type_of(p, node) == DOUBLE, is_coarse=True),
-    # Statistics of doubles are taken in single precision, which 'stash_type' allows and we exceed.
+    # Statistics of doubles are taken in f32, which 'stash_type' allows and we exceed.
     Difference({"GroupNormalization"}, lambda p, node: type_of(p, node) == DOUBLE, is_coarse=True),
     # The result of an empty tensor keeps the reduced dimensions, or has their old sizes.
     Difference(
@@ -59,7 +59,7 @@ RUNTIME_DIFFERS = [
         {"Gemm"},
         lambda p, node: p.shapes[node.input[0]][0 if attribute(node, "transA", 0) else 1] == 0,
     ),
-    # Windows that leave gaps need no padding: it takes less than none, and begins beyond the first element.
+    # Dilated windows need no padding: it takes less than none, and begins beyond the first element.
     Difference(
         {"AveragePool", "LpPool"},
         lambda p, node: (
@@ -108,7 +108,7 @@ def difference(
     spread: Spread | None = None,
 ) -> str:
     """The first difference, in a few words; empty if there is none. `error` counts units of
-    rounding: of the type, or `unit` where that is coarser. What lies in the `spread` is right, too."""
+    rounding: of the type, or `unit` where that is coarser. What is in the `spread` is right, too."""
     if found.dtype != expected.dtype:
         return f"type {found.dtype}, expected {expected.dtype}"
     if found.shape != expected.shape:

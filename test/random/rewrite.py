@@ -45,7 +45,7 @@ class Rewriting:
         return any(dim.WhichOneof("value") != "dim_value" for dims in shapes for dim in dims)
 
     def place_of(self, name: str) -> int:
-        """Where nodes that read the value may stand."""
+        """Where nodes that read the value may be."""
         made = [i for i, node in enumerate(self.graph.node) if name in node.output]
         return made[0] + 1 if made else 0
 
@@ -178,7 +178,7 @@ def input_as_constant(r: Rewriting) -> bool:
 
 
 def further_output(r: Rewriting) -> bool:
-    """A value between is wanted, too: it has to be written."""
+    """A value between is requested, too: it has to be written."""
     outputs = {value.name for value in r.graph.output}
     between = [n for node in r.graph.node for n in node.output if n and n not in outputs]
     between = [name for name in between if r.is_tensor(name)]

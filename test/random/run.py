@@ -5,7 +5,7 @@ ONNX Runtime.
     python test/random/run.py --count 2000 --seed 0 --jobs 2
 
 Every program runs in a child process, so that a crash costs one seed and is reported as that seed's.
-Failing programs are made small and saved as .onnx with their inputs beside them (--save).
+Failing programs are made small and saved as .onnx with their inputs next to them (--save).
 With --command a built command computes them instead of the Python package: build/asan/bin/headrace, say.
 """
 

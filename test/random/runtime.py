@@ -16,7 +16,7 @@ from cases.graphs.values import BF16, MANTISSA, Program, epsilon
 F16, F32, F64 = (np.dtype(t) for t in (np.float16, np.float32, np.float64))
 I8, I16, I32, I64 = (np.dtype(t) for t in (np.int8, np.int16, np.int32, np.int64))
 #: Tried one after the other. The results of the first are the more exact ones, those of the second are
-#: compared within the rounding of single precision.
+#: compared within the rounding of f32.
 WIDER = {F16: F32, BF16: F32, I8: I32, I16: I32}
 OTHER = {F16: F32, BF16: F32, F64: F32, I8: I64, I16: I64, I32: I64}
 

@@ -1,4 +1,4 @@
-"""How far right results may lie apart where a function is steep: tan of a sum that comes near pi / 2, say.
+"""How far right results may be apart where a function is steep: tan of a sum that comes near pi / 2, say.
 
 The range analysis of the generator does not follow numbers that may be anything (`Program.special`). Of these the
 reference evaluation is asked again, with every rounded result that other nodes read moved by a few units in its last
@@ -25,7 +25,7 @@ UNITS = 4
 
 @dataclass
 class Spread:
-    """The least and the largest of each element; NaN is neither, and may be met beside them."""
+    """The least and the largest of each element; NaN is neither, and may occur in addition to them."""
 
     low: np.ndarray
     high: np.ndarray

@@ -70,6 +70,6 @@ def test_random_graphs() -> None:
     assert not outcome.failures, "python test/random/run.py --count 1 --seed SEED shrinks one"
     # The generator knows what the compiler accepts, so that nearly all of them are compiled.
     assert outcome.kinds["refused"] < COUNT // 20
-    # Further refusals of ONNX Runtime would mean that the generator writes invalid models.
+    # Further rejections of ONNX Runtime would mean that the generator writes invalid models.
     assert len(outcome.runtime_refusals) <= COUNT // 500, outcome.runtime_refusals
     assert outcome.runtime["unsupported"] < COUNT // 10

@@ -54,4 +54,6 @@ def test_failing_modules_are_made_small() -> None:
 def test_random_modules() -> None:
     outcome = run_seeds(range(COUNT), os.cpu_count() or 1, COMMAND, keeps_kernels=True)
     assert not outcome.failures, "python test/random/torch_run.py --count 1 --seed SEED shrinks one"
-    assert outcome.kinds["same"] > COUNT * 0.7, outcome.refusals
+    # Operators are withheld from every other seed, so that its graph is split.
+    assert outcome.kinds["same"] > COUNT / 2 * 0.7, outcome.refusals
+    assert outcome.kinds["same"] + outcome.kinds["left"] > COUNT * 0.7, outcome.refusals

@@ -48,7 +48,7 @@ def verdict(tmp_path: Path, made: Program, found: list[float]) -> str:
 
 
 def test_a_pole_that_rounding_reaches_gives_any_large_number(tmp_path: Path) -> None:
-    """pi / 2 in single precision lies beyond the pole, in double before it."""
+    """pi / 2 in f32 is beyond the pole, in double before it."""
     made = program(["Atan", "Tan"], np.array([np.inf, 1.0, 0.25], F32))
     beyond = float(np.tan(np.float64(np.float32(np.pi / 2))))
     assert not verdict(tmp_path, made, [beyond, 1.0, 0.25])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-#: Without `hardsigmoid`, `hardswish` and `celu`, whose slopes eager mode has in single precision only.
+#: Without `hardsigmoid`, `hardswish` and `celu`, whose slopes eager mode has in f32 only.
 UNARY = (
     "torch.relu({})", "torch.sigmoid({})", "torch.tanh({})", "torch.exp(torch.tanh({}))", "torch.sin({})",
     "torch.cos({})", "torch.abs({})", "-{}", "torch.square({})", "torch.atan({})", "torch.erf({})",

@@ -70,7 +70,7 @@ class Program:
 
 
 def create(program: Program, dtype: torch.dtype) -> tuple[nn.Module, list[torch.Tensor]]:
-    """The module and its inputs. Numbers are those of single precision, whatever the type."""
+    """The module and its inputs. Numbers are those of f32, whatever the type."""
     scope: dict[str, Any] = {}
     exec(compile(program.source(), f"<seed {program.seed}>", "exec"), scope)
     inputs = []

@@ -45,7 +45,7 @@ template <class T> std::vector<T> valuesOf(const Tensor &tensor) {
   return std::vector<T>(tensor.as<T>(), tensor.as<T>() + tensor.elements());
 }
 
-/// A folder that goes away with the test.
+/// A directory that goes away with the test.
 class TemporaryFolder {
 public:
   TemporaryFolder() {

@@ -1,4 +1,4 @@
-// Results that do not fit into memory are refused with the line and the operation that wants them.
+// Results that do not fit into memory are rejected with the line and the operation that wants them.
 #include "runtime/sparse/CsrMatrix.h"
 
 #include "Sessions.h"

@@ -1,4 +1,9 @@
+#include "adaptive/CompileLog.h"
+
 #include "Sessions.h"
+#include <chrono>
+#include <mutex>
+#include <thread>
 
 namespace headrace::script {
 namespace {
@@ -242,6 +247,72 @@ TEST(Planning, ASessionKeepsItsPlans) {
   session.run({{"X", matrixOf(2, 2, {1, 2, 3, 4})}});
   EXPECT_EQ(session.statistics().plans, 0);
   EXPECT_EQ(session.statistics().cacheHits, 1);
+}
+
+TEST(Planning, ASessionKeepsFewArguments) {
+  ScriptOptions options;
+  options.print = [](const std::string &) {};
+  ScriptSession session("test.dml", "Y = X * $1", options);
+  auto plansFor = [&](int argument) {
+    session.run({{"X", matrixOf(2, 2, {1, 2, 3, 4})}}, {{"1", std::to_string(argument)}});
+    return session.statistics().plans;
+  };
+  for (int argument = 0; argument < 100; ++argument)
+    EXPECT_EQ(plansFor(argument), 1);
+  EXPECT_EQ(plansFor(99), 0) << "used last";
+  EXPECT_EQ(plansFor(0), 1) << "dropped long ago";
+}
+
+/// The lines of the log of compilations that begin with a word.
+class LoggedCompilations : public testing::Test {
+protected:
+  void SetUp() override {
+    adaptive::logCompilations([this](const std::string &line) {
+      std::lock_guard lock(mutex);
+      lines.push_back(line);
+    });
+  }
+  void TearDown() override { adaptive::logCompilations(nullptr); }
+
+  int64_t count(const std::string &part) {
+    std::lock_guard lock(mutex);
+    return std::ranges::count_if(
+        lines, [&](const std::string &line) { return line.find(part) != std::string::npos; });
+  }
+
+  std::mutex mutex;
+  std::vector<std::string> lines;
+};
+
+TEST_F(LoggedCompilations, RunsWithOtherArgumentsShareCode) {
+  ScriptOptions options;
+  options.settings.compile = CompileWhen::Always;
+  options.settings.code = makeSegmentCompiler({});
+  std::string printed;
+  options.print = [&](const std::string &line) { printed += line + " "; };
+  ScriptSession session("test.dml", "print($1)\nY = X * 2 + 1", options);
+  for (int argument = 0; argument < 3; ++argument)
+    session.run({{"X", matrixOf(2, 2, {1, 2, 3, 4})}}, {{"1", std::to_string(argument)}});
+  EXPECT_EQ(printed, "0 1 2 ");
+  EXPECT_EQ(count("compiled"), 1);
+}
+
+TEST_F(LoggedCompilations, SizesThatAreUsedGetAVersionInTheBackground) {
+  Settings settings;
+  settings.specializeAfter = 0;
+  ScriptOptions options;
+  options.settings.compile = CompileWhen::Always;
+  options.settings.code = makeSegmentCompiler(settings);
+  ScriptSession session("test.dml", "Y = X * 2 + 1", options);
+  constexpr int64_t large = 300; // a symbol from the start
+  Tensor ones = matrixOf(large, 3, std::vector<double>(large * 3, 1));
+  auto resultOf = [&] { return session.run({{"X", ones}}).at("Y").dense("Y").as<double>()[0]; };
+  for (int call = 0; call < 4; ++call)
+    EXPECT_EQ(resultOf(), 3);
+  for (int tenths = 0; tenths < 1200 && count("in the background") == 0; ++tenths)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(count("in the background"), 1);
+  EXPECT_EQ(resultOf(), 3);
 }
 
 // --- Errors ------------------------------------------------------------------------------------

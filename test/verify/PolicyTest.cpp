@@ -20,7 +20,7 @@ Tensor floats(const std::vector<double> &values) { return doubles(values).conver
 
 Tensor integers(const std::vector<double> &values) { return doubles(values).converted(DType::I64); }
 
-// Values of size 1, and an evaluation in single precision with errors of about 1e-6.
+// Values of size 1, and an evaluation in f32 with errors of about 1e-6.
 struct Example {
   std::vector<double> exact, rounded;
 };
@@ -75,7 +75,7 @@ TEST(Policy, WantsEqualityWhereNothingIsRounded) {
   *large.as<int64_t>() = (int64_t{1} << 60) + 1;
   *next.as<int64_t>() = int64_t{1} << 60;
   EXPECT_FALSE(judge(large, next, {}).holds);
-  // Where rounding decides between integers, as in a quantized model, it may go either way.
+  // If rounding decides between integers, as in a quantized model, it may go either way.
   EXPECT_TRUE(judge(integers({1, 2, 4}), integers({1, 2, 3}), {{integers({1, 3, 3})}}).holds);
 }
 

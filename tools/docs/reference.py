@@ -22,6 +22,22 @@ PACKAGE = ROOT / "python/headrace"
 NOTE = "This page is generated: `python tools/docs/reference.py` writes it from {}.\n"
 
 
+# What the examples of docstrings continue; test/docs/test_reference.py runs them.
+EXAMPLES_CONTINUE = """\
+import headrace as hr
+import numpy as np
+
+digits = hr.load("examples/digits/digits.onnx")
+session = hr.InferenceSession("examples/digits/digits.onnx")
+images = np.load("examples/digits/held_back_images.npy")
+
+n, m, k = hr.var("n m k")
+A, B, r = hr.placeholder((n, k), name="A"), hr.placeholder((k, m), name="B"), hr.axis(k, name="r")
+C = hr.compute((n, m), lambda i, j: hr.sum(A[i, r] * B[r, j], axis=r), name="C")
+X, p = hr.placeholder((n,), name="X"), hr.axis(n, name="p")
+loss = hr.compile(hr.compute((), lambda: hr.sum(X[p] ** 2, axis=p), name="loss"))
+"""
+
 # --- Python
 
 
@@ -178,7 +194,8 @@ def python_reference() -> str:
         "# Python reference\n",
         "[python.md](python.md) is an overview of these names. "
         + NOTE.format("the docstrings of `python/headrace`"),
-        "`import headrace as hr` makes them `hr.NAME`.\n",
+        "The examples continue this program, in a directory that holds the directory `examples`:\n",
+        f"```python\n{EXAMPLES_CONTINUE}```\n",
     ]
     left = dict(found)
     parts = sections((ROOT / "docs/python.md").read_text())

@@ -68,7 +68,7 @@ int failUsage(const CLI::App &app, std::string message) {
   };
   if (message.size() > 1 && isLower(1))
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
-  // Where a command was chosen, its help is the one to read.
+  // If a command was chosen, its help is the one to read.
   std::string words = "headrace";
   for (auto chosen = chosenBelow(app); !chosen.empty(); chosen = chosenBelow(*chosen.front()))
     words += " " + chosen.front()->get_name();
@@ -85,12 +85,12 @@ int failUsage(const CLI::App &app, const CLI::ParseError &error) {
 
 void describe(CLI::App &app) {
   app.description(
-      "Headrace compiles machine-learning models by the data they move, and runs them.");
+      "Headrace compiles and runs machine-learning models, optimizing data movement.");
   app.set_version_flag("--version", "headrace " HEADRACE_VERSION, "Show the version");
   app.set_help_flag("-h,--help", "Show this help");
   app.footer("Examples:\n"
              "  headrace run examples/digits/digits.onnx --random 0\n"
-             "      run the model on random numbers and show its outputs\n"
+             "      run the model on random values and show its outputs\n"
              "  headrace explain examples/digits/digits.onnx --size batch=16\n"
              "      show its kernels, the data they move, and what fusion saved\n"
              "  headrace bench examples/digits/digits.onnx --profile\n"
@@ -121,6 +121,7 @@ void addCommands(CLI::App &app, Action &action) {
   addVtaCommand(app, action);
   addQuantizeCommand(app, action);
   addRewriteCommand(app, action);
+  addStudioCommand(app, action);
   addPythonCommands(app, action);
 }
 

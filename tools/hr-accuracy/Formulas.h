@@ -1,11 +1,11 @@
-// Functions composed of others, over any type of numbers that has the elementary functions: double,
+// Functions composed of others, over any type of numbers that has the math functions: double,
 // long double, or four doubles at a time. Whoever includes this brings those in first.
 #pragma once
 
 #include <cmath>
 
 namespace headrace::accuracy {
-namespace { // of its own in every unit, since each is compiled for another processor
+namespace { // of its own in every unit, since each is compiled for another CPU
 
 template <class T> struct ScalarOf {
   using Type = T;

@@ -1,4 +1,4 @@
-// The elementary functions and their exact values.
+// The math functions and their exact values.
 #pragma once
 
 #include <span>
@@ -6,11 +6,11 @@
 
 namespace headrace::accuracy {
 
-/// Results below this magnitude count as if they had it: where the formula itself, not a function
+/// Results below this magnitude count as if they had it: if the formula itself, not a function
 /// in it, loses digits.
 enum class Smallest {
   Any,  // none: relative errors down to subnormal numbers
-  Tiny, // far below what matters, where an exponential has overflown or is subnormal
+  Tiny, // far below what matters, if an exponential has overflown or is subnormal
   One,  // absolute errors
 };
 

@@ -67,7 +67,7 @@ Tensor applied(Function function, const std::vector<Tensor> &arguments) {
   return result;
 }
 
-/// Half precision is computed in single, as kernels do.
+/// f16 and bf16 are computed in f32, as kernels do.
 template <class Functions> Evaluate evaluateBy(const Functions &functions, DType type) {
   if (!functions.f32 || !functions.f64)
     return {};

@@ -1,4 +1,4 @@
-// The largest error of a function, on a processor's or a device's code.
+// The largest error of a function, on a CPU's or a device's code.
 #pragma once
 
 #include "runtime/tensor/Tensor.h"

@@ -15,7 +15,7 @@ using Visit = std::function<void(const Tensor &)>;
 /// last and many random mantissas, and a dense sample of what is common.
 void visitPoints(DType type, const Visit &visit);
 
-/// Pairs: all of the special numbers, of whole numbers, and random ones of many magnitudes.
+/// Pairs: all of the special numbers, of integers, and random ones of many magnitudes.
 void visitPairs(DType type, const std::function<void(const Tensor &, const Tensor &)> &visit);
 
 } // namespace headrace::accuracy

@@ -28,7 +28,7 @@ inline Format formatOf(DType type) {
   }
 }
 
-/// f16 is computed in single, where nothing overflows that matters to it.
+/// f16 is computed in f32, where nothing overflows that matters to it.
 inline int smallestOf(const Format &format, Smallest smallest) {
   if (smallest == Smallest::One)
     return 0;

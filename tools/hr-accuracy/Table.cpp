@@ -20,7 +20,7 @@ std::string contentOf(const std::filesystem::path &file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Where the table stands in the file's text.
+/// Where the table is in the file's text.
 std::pair<size_t, size_t> placeOfTable(const std::filesystem::path &file, const std::string &text) {
   size_t begin = text.find(kBegin), end = text.find(kEnd);
   if (begin == std::string::npos || end == std::string::npos || end < begin)

@@ -19,7 +19,7 @@ const std::vector<std::string> &columns();
 /// Lines of Markdown, errors rounded up to tenths.
 std::string textOf(const Table &table);
 
-/// The table that stands in a file.
+/// The table that is in a file.
 Table readTable(const std::filesystem::path &file);
 
 /// Puts the table instead of the one in the file.

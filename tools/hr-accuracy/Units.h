@@ -9,7 +9,7 @@
 
 namespace headrace::accuracy {
 
-/// A floating-point format: how its numbers lie in memory, and how far apart they are.
+/// A floating-point format: how its numbers are in memory, and how far apart they are.
 struct Format {
   int mantissa;    // bits behind the point
   int least, most; // exponents of the least normal and of the greatest numbers
@@ -18,7 +18,7 @@ inline constexpr Format kF16{10, -14, 15}, kBf16{7, -126, 127}, kF32{23, -126, 1
     kF64{52, -1022, 1023};
 
 /// How far a result is from the exact value, in units of the last place of the exact one; infinite
-/// where one is NaN and the other is not, where a zero has the wrong sign, or where an infinity is
+/// if one is NaN and the other is not, if a zero has the wrong sign, or if an infinity is
 /// not due. Results of exponents below `smallest` count as if they had that.
 template <class Exact>
 double unitsBetween(Exact got, Exact exact, const Format &format, int smallest) {

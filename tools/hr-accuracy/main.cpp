@@ -1,4 +1,4 @@
-// Measures elementary functions as kernels compute them, and keeps the table of docs/accuracy.md.
+// Measures math functions as kernels compute them, and keeps the table of docs/accuracy.md.
 #include "runtime/system/Error.h"
 
 #include "Measure.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *kUsage =
     R"(hr-accuracy [--all] [--only NAME,...] [--type TYPE,...] [--check FILE | --write FILE]
-Errors of elementary functions, in units of the last place: compiled for this processor, and the
+Errors of math functions, in units of the last place: compiled for this processor, and the
 functions of device code compiled for the host.
   --all          every number of f32 instead of a sample (about a minute a function)
   --only, --type these functions and types
@@ -76,7 +76,7 @@ public:
         continue;
       std::vector<std::string> columns{std::string("cpu ") + name};
       std::vector<Evaluate> implementations{onProcessor(function.name, operands, type)};
-      // Half precision is single, rounded: the same function.
+      // f16 and bf16 are f32, rounded: the same function.
       if (type == DType::F32 || type == DType::F64)
         if (Evaluate device = onDevice(function.name, type)) {
           columns.push_back(std::string("cuda ") + name);

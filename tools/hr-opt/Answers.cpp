@@ -20,7 +20,7 @@ namespace {
 
 constexpr llvm::StringLiteral answersAttr = "hr.answers";
 
-/// Constants that a pass evaluates are rounded to single precision.
+/// Constants that a pass evaluates are rounded to f32.
 constexpr double tolerance = 1e-5;
 
 Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
@@ -136,7 +136,7 @@ struct KeepAnswers : PassWrapper<KeepAnswers, OperationPass<func::FuncOp>> {
         kept.push_back(attributeOf(answer, &getContext()));
       function->setAttr(answersAttr, ArrayAttr::get(&getContext(), kept));
     } catch (const Error &) {
-      // The numbers are not inputs of the program: its checks refuse them.
+      // The numbers are not inputs of the program: its checks reject them.
     } catch (const InternalError &error) {
       function.emitError(error.what());
       signalPassFailure();
@@ -147,7 +147,7 @@ struct KeepAnswers : PassWrapper<KeepAnswers, OperationPass<func::FuncOp>> {
 struct CompareAnswers : PassWrapper<CompareAnswers, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CompareAnswers)
   StringRef getArgument() const final { return "compare-answers"; }
-  StringRef getDescription() const final { return "Fail if the results are not those kept"; }
+  StringRef getDescription() const final { return "Fail if the results differ from the saved ones"; }
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();

@@ -55,6 +55,12 @@ RULES = (
         "'per'",
     ),
     Rule(r"\b(expected|expects|takes)\b.*, found\b", "'got'"),
+    Rule(
+        r"\b([Hh]alf precision|[Mm]ain memory|[Ww]hole numbers?|[Ee]lementary functions?"
+        r"|halves to even|[Ss]ystems? of equations|[Rr]ight sides?)\b",
+        "'f16', 'host memory', 'integer', 'math function', 'ties to even', 'linear system', "
+        "'right-hand side'",
+    ),
 )
 IDENTIFIER = re.compile(r"\w*[a-z][A-Z]\w*")
 

@@ -3,7 +3,7 @@
     python tools/wheel/tag.py build/wheels/headrace-0.1.0-cp311-cp311-linux_x86_64.whl --out dist
 
 A module may need glibc and the unwinder, nothing else, and shows the process nothing but its entry point: the wheel then
-runs beside any other LLVM, and on systems that have none. One that asks for more is refused, with the reason.
+runs next to any other LLVM, and on systems that have none. One that asks for more is rejected, with the reason.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def read_symbols(elf: ELFFile, module: Module) -> None:
 
 
 def check(module: Module) -> None:
-    """Raises Refused where a tag could not tell what the module needs."""
+    """Raises Refused if a tag could not tell what the module needs."""
 
     def expect_none(found: set[str], expected: str) -> None:
         if found:

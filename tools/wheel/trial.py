@@ -2,7 +2,7 @@
 
     PYTHON tools/wheel/trial.py EXAMPLES
 
-PYTHON has Headrace installed; EXAMPLES is the folder of examples. Peers that PYTHON lacks are left out, and
+PYTHON has Headrace installed; EXAMPLES is the directory of examples. Peers that PYTHON lacks are left out, and
 named. A line for each step that worked; a step that fails ends the trial.
 """
 

@@ -93,7 +93,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _inspect(ray: Any, insecure: bool) -> Cluster:
-    """Asks every node, and refuses a cluster that cannot be trusted or has another version."""
+    """Asks every node, and rejects a cluster that cannot be trusted or has another version."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     from headrace.distributed import _worker

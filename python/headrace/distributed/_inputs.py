@@ -191,18 +191,18 @@ def _read_csv(path: Path, layout: Layout) -> Read:
     while lines and not lines[-1]:
         lines.pop()
     if not lines:
-        raise ValueError("expected lines of numbers, got an empty file")
+        raise ValueError("expected lines of numeric values, got an empty file")
     first = 0 if _numbers(lines[0]) is not None else 1
     parsed = [_numbers(line) for line in lines[first:]]
     widths = [len(row) for row in parsed if row is not None]
     if not widths:
-        raise ValueError("expected lines of numbers separated by commas")
+        raise ValueError("expected lines of numeric values separated by commas")
     width = max(set(widths), key=widths.count)
     bad = []
     for index, row in enumerate(parsed):
         if row is None or len(row) != width:
-            found = "text" if row is None else f"{len(row)} numbers"
-            bad.append((index, f"line {index + first + 1}: expected {width} numbers, got {found}"))
+            found = "text" if row is None else f"{len(row)} values"
+            bad.append((index, f"line {index + first + 1}: expected {width} values, got {found}"))
             parsed[index] = [np.nan] * width
     table = np.array(parsed, np.float64)
     if len(layout.specs) == 1 and layout.specs[0].dtype.kind in "iu":

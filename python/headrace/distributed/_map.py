@@ -101,8 +101,8 @@ def map(
     this machine. `batch` is the number of rows that are computed together. `progress` is called
     with the number of inputs done, the number known so far, and the seconds since the start.
 
-    >>> report = hr.distributed.map("digits.onnx", "images/", "logits/")
-    >>> print(report)
+    >>> inputs = "examples/digits/held_back_images.npy"
+    >>> report = hr.distributed.map("examples/digits/digits.onnx", inputs, "logits")
     """
     if batch is not None and batch < 1:
         raise InvalidArgumentError(f"batch: expected 1 or more, got {batch}")

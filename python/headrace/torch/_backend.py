@@ -42,7 +42,7 @@ def backend(
 
 
 def check_options(who: str, options: dict[str, Any]) -> None:
-    """Refuses names and values that no graph could be compiled with."""
+    """Rejects names and values that no graph could be compiled with."""
     unknown = sorted(set(options) - set(OPTIONS))
     if unknown:
         raise InvalidArgumentError(

@@ -167,26 +167,11 @@ class Context:
             total = self.builder.arithmetic(function, total, self.size(part))
         return total
 
-    def add(self, a: Size, b: Size) -> Size:
-        return self.builder.arithmetic("add", a, b)
 
-    def sub(self, a: Size, b: Size) -> Size:
-        return self.builder.arithmetic("sub", a, b)
 
-    def shape_of(self, x: Tensor) -> list[Size]:
-        return self.builder.shape(x)
 
-    def rank(self, x: Tensor) -> int:
-        return len(self.builder.shape(x))
 
-    def axis(self, axis: int, rank: int) -> int:
-        return axis + rank if axis < 0 else axis
 
-    def axes(self, axes: Sequence[int] | int | None, rank: int) -> list[int]:
-        if axes is None or (not isinstance(axes, int) and len(axes) == 0):
-            return list(range(rank))
-        axes = [axes] if isinstance(axes, int) else axes
-        return sorted(self.axis(axis, rank) for axis in axes)
 
     # Operators
 
@@ -203,8 +188,12 @@ class Context:
 
     def scalar(self, value: Any, dtype: str) -> Tensor:
         if isinstance(value, (torch.SymInt, torch.SymFloat)):
-            return self.builder.cast(self._number(value.node.expr), dtype)
+            return self.builder.cast(self.number(value), dtype)
         return self.builder.scalar(float(value), dtype)
+
+    def number(self, value: Any) -> Tensor:
+        """A symbolic number as a tensor of rank 0."""
+        return self._number(value.node.expr)
 
     def _number(self, expr: sympy.Expr) -> Tensor:
         """The value of an expression over sizes and Python numbers, of rank 0 in double precision."""
@@ -235,49 +224,12 @@ class Context:
         self.extra.append((name, source))
         return self.builder.input(name, dtype, list(shape))
 
-    def full(self, value: Any, dtype: str, shape: Sequence[Size]) -> Tensor:
-        return self.builder.broadcast(self.scalar(value, dtype), list(shape))
-
-    def select(self, condition: Tensor, yes: Any, no: Any, dtype: str) -> Tensor:
-        condition = self.builder.cast(condition, "bool")
-        return self.builder.elementwise(
-            "select", [condition, self.typed(yes, dtype), self.typed(no, dtype)]
-        )
-
     def constant(self, value: torch.Tensor) -> Tensor:
         value = value.detach().cpu().contiguous()
         return self.builder.constant(value, dtype_name(value.dtype))
 
-    def iota(self, size: Any) -> Tensor:
-        """0, 1, 2, ... as 64-bit integers."""
-        known = self.size(size)
-        if isinstance(known, int):
-            return self.constant(torch.arange(known))
-        return self.builder.scan("sum", self.full(1, "i64", [known]), 0, True, False)
-
-    def product(self, sizes: Iterable[Size]) -> Size:
-        total: Size = 1
-        for size in sizes:
-            total = self.builder.arithmetic("mul", total, size)
-        return total
-
     def cast(self, x: Tensor, dtype: str) -> Tensor:
         return self.builder.cast(x, dtype)
-
-    def widened(self, x: Tensor | None) -> Tensor | None:
-        """In f32 where it is of a type of half that width."""
-        half = x is not None and self.builder.dtype(x) in ("f16", "bf16")
-        return self.builder.cast(x, "f32") if half else x
-
-    def unsqueeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
-        """Dimensions of size 1 where they stand in the result."""
-        rest = iter(self.shape_of(x))
-        rank = self.rank(x) + len(axes)
-        return self.builder.reshape(x, [1 if i in axes else next(rest) for i in range(rank)])
-
-    def per_channel(self, x: Tensor, rank: int) -> Tensor:
-        """A vector along dimension 1 of something of this rank."""
-        return self.unsqueeze(x, [0, *range(2, rank)])
 
 
 Function = Callable[..., Any]
@@ -294,10 +246,6 @@ def aten(*names: str) -> Callable[[Function], Function]:
         return function
 
     return enter
-
-
-def function_of(operator: Any) -> Function | None:
-    return FUNCTIONS.get(operator) or FUNCTIONS.get(str(operator))
 
 
 def overloads(name: str) -> list[Any]:

@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch._decomp import core_aten_decompositions
 
-from headrace.torch._context import FUNCTIONS, Unsupported
+from headrace.torch._aten import is_written
+from headrace.torch._context import Unsupported
 from headrace.torch._results import memory_order
 
 _table: dict[Any, Any] = {}
@@ -19,7 +20,7 @@ def decompositions() -> dict[Any, Any]:
     """PyTorch's own rules for whatever has no function here."""
     if not _table:
         _table.update(
-            (op, rule) for op, rule in core_aten_decompositions().items() if op not in FUNCTIONS
+            (op, rule) for op, rule in core_aten_decompositions().items() if not is_written(op)
         )
         _table[torch.ops.aten._transformer_encoder_layer_fwd.default] = transformer_encoder_layer
         _table[torch.ops.aten.native_dropout.default] = dropout

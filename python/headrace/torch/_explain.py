@@ -22,7 +22,10 @@ def explain(
 
     PyTorch runs the model once. Its buffers and the random numbers are as before afterwards.
 
-    >>> print(headrace.torch.explain(net, torch.randn(8, 64)))
+    >>> import headrace.torch
+    >>> import torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(64, 10), torch.nn.ReLU())
+    >>> work = headrace.torch.explain(net, torch.randn(8, 64))
     """
     options = {**(options or {}), "strict": False}
     report = Report()

@@ -82,7 +82,7 @@ class GraphInterpreter(fx.Interpreter):
         return value._version if isinstance(value, torch.Tensor) else 0
 
     def check_changes(self, n: fx.Node, changed: list[fx.Node]) -> None:
-        """Refuses changes in place that autograd does not see as the program would."""
+        """Rejects changes in place that autograd does not see as the program would."""
         if any(is_wrapped(example(arg)) for arg in changed):
             raise Unsupported("a tensor is changed in place inside of torch.func.vmap")
         for storage in {storage_of(example(arg)) for arg in changed if tensors_in(example(arg))}:

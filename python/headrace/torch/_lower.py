@@ -15,17 +15,8 @@ from torch.utils import _pytree as pytree
 
 from headrace import _core
 from headrace.errors import Error
-from headrace.torch import (  # noqa: F401
-    _elementwise,
-    _indexing,
-    _linear,
-    _losses,
-    _movement,
-    _order,
-    _parts,
-    _reductions,
-    _resize,
-)
+from headrace.torch import _memory, _random  # noqa: F401
+from headrace.torch._aten import is_written, write
 from headrace.torch._capture import Capture
 from headrace.torch._context import (
     NAMES,
@@ -33,7 +24,6 @@ from headrace.torch._context import (
     Reason,
     Unsupported,
     dtype_name,
-    function_of,
 )
 from headrace.torch._fallback import first_line, place_of, unsupported
 from headrace.torch._interpreter import SOURCE
@@ -56,7 +46,7 @@ class Output:
     changes: bool  # whether PyTorch changes it later in the graph
 
     def arrange(self, value: torch.Tensor) -> torch.Tensor:
-        """From the dimensions as they lie in memory to those of the tensor."""
+        """From the dimensions as they are in memory to those of the tensor."""
         if self.order is None:
             return value
         return value.permute(inverse(self.order))
@@ -198,7 +188,7 @@ def inputs_of(graph: fx.Graph) -> list[fx.Node]:
 
 
 def device_of(capture: Capture) -> torch.device:
-    """The one device of all tensors; numbers in main memory may go with any."""
+    """The one device of all tensors; numbers in host memory may go with any."""
     inputs = [node.meta["val"] for node in inputs_of(capture.graph) if node.users]
     results = [node.meta["val"] for node in capture.outputs]
     tensors = [x for x in inputs if isinstance(x, torch.Tensor) and not is_number(x)]
@@ -254,7 +244,7 @@ def check_operators(graph: fx.Graph) -> None:
             missing.append(reason_for(node, str(node.args[1])))
             continue
         known = node.op != "call_function" or node.target is operator.getitem
-        if not known and not function_of(node.target) and not is_plain(node.meta.get("val")):
+        if not known and not is_written(node.target) and not is_plain(node.meta.get("val")):
             missing.append(reason_for(node, str(node.target)))
     if missing:
         error = unsupported(missing)
@@ -294,6 +284,4 @@ def call(context: Context, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
         if item is None:
             raise Unsupported(f"result {args[1]} of {node.args[0].target}")
         return item
-    context.node = node
-    context.builder.at(node.name)
-    return function_of(node.target)(context, *args, **kwargs)
+    return write(context, node, args, kwargs)

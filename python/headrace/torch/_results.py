@@ -229,7 +229,7 @@ def extent(value: torch.Tensor) -> tuple[int, int]:
 
 
 def hints(sizes: Iterable[Any]) -> list[int]:
-    """The values that symbolic sizes have in the call that is traced."""
+    """The values that dynamic dimensions have in the call that is traced."""
     return [size.node.hint if isinstance(size, torch.SymInt) else size for size in sizes]
 
 

@@ -22,7 +22,7 @@ from headrace.torch._context import Unsupported
 from headrace.torch._modes import is_mode, modes_before, transform_regions
 from headrace.torch._results import example, tensors_in
 
-#: Values that a program takes and yields, beside tensors.
+#: Values that a program takes and yields, in addition to tensors.
 NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 

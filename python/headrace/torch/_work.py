@@ -19,7 +19,7 @@ class Rates:
 
     operations: float
     bytes: float
-    operator: float  # PyTorch's time for an operator, beside its work
+    operator: float  # PyTorch's time for an operator, in addition to its work
     program: float  # a call of a program
     gradient: float  # what autograd adds to it
     tensor: float  # a tensor that is passed to a program or returned
@@ -109,7 +109,8 @@ def counted(node: fx.Node) -> int:
     try:
         with torch.no_grad(), mode, counter:
             node.target(*args, **kwargs)
-    except Exception:  # noqa: BLE001  # no more than an estimate depends on it
+    except (RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError):
+        # No more than an estimate depends on it.
         return 0
     (total,) = hints([counter.get_total_flops()])
     return total
@@ -130,7 +131,7 @@ def elements(value: torch.Tensor) -> int:
 def pays(work: Work, border: list[torch.Tensor], trains: bool, rates: Rates) -> bool:
     """Whether a program is about as fast as PyTorch, or faster.
 
-    It computes as much, reads and writes only the tensors at its border, and takes a call.
+    It computes as much, reads and writes only the tensors at its boundary, and takes a call.
     """
     call = rates.program + (rates.gradient if trains else 0) + len(border) * rates.tensor
     ours = Work(0, work.operations, min(byte_count(border), work.bytes)).microseconds(rates)

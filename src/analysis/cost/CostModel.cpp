@@ -24,7 +24,7 @@ double RegisterTile::efficiency() const {
   double vectors = std::ceil(width / lanes);
   double arithmetic = rows * vectors / 2, loads = (rows + vectors) / 2, latency = 4;
   double inside = arithmetic / std::max({arithmetic, loads, latency}) * width / (vectors * lanes);
-  // Starting values, and what is done with the sums, take as long as so many products of each.
+  // Starting values, and what is done with the sums, take as long as this many products of each.
   constexpr double ends = 10;
   // Other widths than powers of two are loaded and stored in parts, or under a mask.
   double whole = std::exp2(std::round(std::log2(width))) == width || width > lanes ? 1 : 0.8;
@@ -42,7 +42,7 @@ public:
     int sharing = static_cast<int>(std::min<double>(std::max(threads, 1), parts));
     // The last part keeps the others waiting.
     double share = std::ceil(parts / sharing) / parts;
-    // The core's own cache delivers while what lies beyond it does.
+    // The core's own cache delivers while what is beyond it does.
     double fromCore = 0, fromBeyond = 0, computing = 0;
     for (const Work::Stream &stream : work.streams) {
       bool isNear = stream.operand < 0 && stream.workingSet <= rates.coreCacheBytes;

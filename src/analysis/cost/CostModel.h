@@ -25,7 +25,7 @@ struct RegisterTile {
   double rows = 1, width = 1, depth = 1, lanes = 1;
 
   /// The share of a core's multiply-adds that it reaches. The limit is arithmetic, loading
-  /// operands, or waiting for sums where there are few of them; beginning and ending a tile comes
+  /// operands, or waiting for sums if there are few of them; beginning and ending a tile comes
   /// on top.
   double efficiency() const;
 };

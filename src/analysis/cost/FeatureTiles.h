@@ -15,7 +15,7 @@ struct FeatureTiles {
   /// How many rows share the columns.
   int64_t rows = std::numeric_limits<int64_t>::max();
 
-  /// The tile whose products take the least time; 0 where none makes good vectors.
+  /// The tile whose products take the least time; 0 if none makes good vectors.
   int64_t propose() const;
   /// Whether two full vectors at a time, and something left over, are fewer vectors than those of
   /// that tile, some of whose lanes are idle; weights are not packed for them.

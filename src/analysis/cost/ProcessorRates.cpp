@@ -49,7 +49,7 @@ ProcessorDescription describeHost() {
 
 Rates derivedRates(const ProcessorDescription &processor) {
   // Two multiply-adds of a vector a cycle; everything else as measured shares of that, on
-  // processors with vectors of 32 and of 64 bytes.
+  // CPUs with vectors of 32 and of 64 bytes.
   constexpr double gigahertz = 2.5;
   auto speeds = [&](double lanes) {
     double product = 4 * lanes * gigahertz;
@@ -75,7 +75,7 @@ Rates derivedRates(const ProcessorDescription &processor) {
   rates.f64 = speeds(vector / 8);
   // Cores have their own caches; about three of them use up what the memory gives.
   double cores = processor.threads, shared = std::min(cores, 3.0);
-  // A cache for all cores of a large processor is others' too, where this machine has a few.
+  // A cache for all cores of a large CPU is others' too, if this machine has a few.
   constexpr double maxOfThread = 16 << 20;
   double sharedBytes = std::min(processor.sharedBytes, cores * maxOfThread);
   rates.memory = {{processor.nearBytes, 100, 100 * cores},

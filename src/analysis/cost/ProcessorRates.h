@@ -1,11 +1,11 @@
-// The rates of a processor from its description, where none were measured.
+// The rates of a CPU from its description, if none were measured.
 #pragma once
 
 #include "analysis/cost/Rates.h"
 
 namespace headrace {
 
-/// Properties of a processor that are known without measuring.
+/// Properties of a CPU that are known without measuring.
 struct ProcessorDescription {
   std::string name;
   int64_t vectorBytes = 32;
@@ -14,7 +14,7 @@ struct ProcessorDescription {
   double nearBytes = 32 << 10, coreBytes = 1 << 20, sharedBytes = 16 << 20;
 };
 
-/// This machine's processor, as far as the system tells.
+/// This machine's CPU, as far as the system tells.
 ProcessorDescription describeHost();
 
 /// Equal descriptions give equal rates, on any machine.

@@ -1,5 +1,5 @@
 // The speeds of a machine: how fast each level of its memory moves data, how fast it computes, what
-// calls cost. Plain data: derived from a description of the processor (ProcessorRates.h), measured
+// calls cost. Plain data: derived from a description of the CPU (ProcessorRates.h), measured
 // (driver/machine/Calibrate.h), or written down by a target.
 #pragma once
 
@@ -27,7 +27,7 @@ inline constexpr size_t operationKinds = 6;
 std::string_view nameOf(OperationKind kind);
 
 struct Rates {
-  /// The processor or device that they are of, as its target names it.
+  /// The CPU or device that they are of, as its target names it.
   std::string machine;
   /// Measured here, rather than derived from a description.
   bool measured = false;

@@ -1,4 +1,4 @@
-// Measured rates on disk: in the user's cache, by processor, number of threads and version.
+// Measured rates on disk: in the user's cache, by CPU, number of threads and version.
 #pragma once
 
 #include "analysis/cost/Rates.h"

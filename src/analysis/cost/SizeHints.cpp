@@ -11,21 +11,21 @@ int64_t SizeHints::fromName(std::string_view name) {
 }
 
 int64_t SizeHints::of(unsigned symbol) const {
-  return symbol < expected.size() && expected[symbol] > 0 ? std::min(expected[symbol], kMost)
+  return symbol < expected.size() && expected[symbol] > 0 ? std::min(expected[symbol], kMax)
                                                           : kDefault;
 }
 
 int64_t SizeHints::of(const DimExpr &size) const {
   if (std::optional<int64_t> constant = size.asConstant())
-    return std::clamp<int64_t>(*constant, 0, kMost);
+    return std::clamp<int64_t>(*constant, 0, kMax);
   std::vector<unsigned> symbols = size.symbols();
   std::vector<int64_t> values(symbols.empty() ? 0 : symbols.back() + 1);
   for (unsigned symbol : symbols)
     values[symbol] = of(symbol);
   try {
-    return std::clamp<int64_t>(size.evaluate(values), 0, kMost);
+    return std::clamp<int64_t>(size.evaluate(values), 0, kMax);
   } catch (const Error &) {
-    return kMost;
+    return kMax;
   }
 }
 

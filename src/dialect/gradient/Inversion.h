@@ -1,6 +1,6 @@
 // The inverse of an access: which points of a domain read the element at a position.
 //
-//   x[2*i + k, j] over (i, k, j), seen from x[p, q]: j = q, and for every k, i = (p - k) / 2 where
+//   x[2*i + k, j] over (i, k, j), seen from x[p, q]: j = q, and for every k, i = (p - k) / 2 if
 //   that is a position of the domain.
 #pragma once
 
@@ -45,7 +45,7 @@ private:
   mlir::AffineMap map;
   SymbolicShape shape;
   llvm::SmallVector<std::optional<Equation>> equations; // per dimension of the domain
-  llvm::SmallVector<mlir::AffineExpr> known; // where a position is one along the inverted domain
+  llvm::SmallVector<mlir::AffineExpr> known; // if a position is one along the inverted domain
   /// Dimensions of the domain: those solved for, in order; those that equations need; those walked.
   llvm::SmallVector<unsigned> solved, needed, walked;
   llvm::SmallVector<unsigned> conditions; // dimensions of the input that nothing is solved for

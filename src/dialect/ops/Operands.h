@@ -31,7 +31,7 @@ mlir::Value asSigned(mlir::OpBuilder &b, mlir::Location loc, mlir::Value tensor,
 
 /// The role of an operator that works in either layout: what it reads or yields must be an image.
 LayoutRole inEitherLayout(mlir::Operation *op);
-/// The role of an operator that is better channels last, where it is not so already.
+/// The role of an operator that is better channels last, if it is not so already.
 LayoutRole wantsChannelsLast(mlir::Operation *op, ChannelLayout layout);
 
 } // namespace headrace::hr

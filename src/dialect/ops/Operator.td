@@ -9,7 +9,7 @@ include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-// `methods` are those of the interface that the operator has beside movement and reference
+// `methods` are those of the interface that the operator has in addition to movement and reference
 // evaluation. `expand`: it is rewritten into finer ones at level 1. `buildBody`: movement and body
 // say everything. `lowerToLinalg`: its movement is of its own kind.
 class Hr_Operator<string mnemonic, list<string> methods, list<Trait> traits = []>

@@ -14,6 +14,8 @@ public:
   virtual ~EvaluationObserver() = default;
   /// Called before an operator is evaluated, with its operands.
   virtual void changeOperands(mlir::Operation &, llvm::MutableArrayRef<Tensor>) {}
+  /// The result of an operator that the observer evaluates itself; no tensor if it does not.
+  virtual Tensor ownResult(mlir::Operation &, llvm::ArrayRef<Tensor>) { return {}; }
   /// Called after an operator is evaluated; returns the result that the program goes on with.
   virtual Tensor changedResult(mlir::Operation &, Tensor result) { return result; }
   /// The result of an operation that is neither an operator nor a kernel, such as a library call,
@@ -23,8 +25,8 @@ public:
 
 /// Evaluates the function operator by operator, or kernel by kernel, in double precision. `inputs`
 /// are in the function's declared types, and so are the results; with `keepDouble`, floating-point
-/// results stay in DType::F64. `symbols` are the values of the program's symbolic sizes. `observer`
-/// may be null. Throws Error when the inputs do not fit the function.
+/// results stay in DType::F64. `symbols` are the values of the program's dynamic dimensions.
+/// `observer` may be null. Throws Error when the inputs do not fit the function.
 std::vector<Tensor> evaluateFunction(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
                                      llvm::ArrayRef<int64_t> symbols, bool keepDouble = false,
                                      EvaluationObserver *observer = nullptr);

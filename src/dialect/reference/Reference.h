@@ -60,13 +60,13 @@ inline int64_t product(Sizes sizes) {
 /// Steps a multi-dimensional index to its row-major successor; false after the last one.
 bool advance(llvm::MutableArrayRef<int64_t> index, Sizes sizes);
 
-/// Where an element of a block of some sizes lies in a tensor.
+/// Where an element of a block of some sizes is in a tensor.
 struct Placement {
   int64_t offset = 0;
   llvm::SmallVector<int64_t> strides;
 };
 
-/// Copies a block of elements from one placement to another; both must lie inside their tensors.
+/// Copies a block of elements from one placement to another; both must be inside their tensors.
 void copyBlock(Sizes sizes, const Tensor &from, const Placement &source, Tensor &to,
                const Placement &target);
 

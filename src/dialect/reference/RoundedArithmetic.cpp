@@ -21,7 +21,7 @@ double epsilonOf(FloatType type) {
   return std::ldexp(1.0, 1 - static_cast<int>(type.getFPMantissaWidth()));
 }
 
-/// Half precision is computed in single.
+/// f16 and bf16 are computed in f32.
 double epsilonInside(FloatType type) { return std::min(epsilonOf(type), std::ldexp(1.0, -23)); }
 
 bool isExact(Operation &op) {
@@ -107,9 +107,9 @@ Tensor RoundedArithmetic::moved(const Tensor &values, double most) {
 }
 
 // The sum of n values one after the other, S_k after k of them, has the error sum(e_k S_k), each
-// e_k up to half a unit. Where the values have one sign that is about sqrt(n) / 3 units of the sum,
-// and so it is where signs are random and the sum is about sqrt(n) values: an error relative to the
-// result. Where the sum cancels beyond that, the error stays: one relative to the operands.
+// e_k up to half a unit. If the values have one sign that is about sqrt(n) / 3 units of the sum,
+// and so it is if signs are random and the sum is about sqrt(n) values: an error relative to the
+// result. If the sum cancels beyond that, the error stays: one relative to the operands.
 void RoundedArithmetic::changeOperands(Operation &op, MutableArrayRef<Tensor> operands) {
   errorInside = errorOfResult = 0;
   auto type = dyn_cast<FloatType>(elementOf(op.getResult(0)));
@@ -121,8 +121,9 @@ void RoundedArithmetic::changeOperands(Operation &op, MutableArrayRef<Tensor> op
     return;
   if (functions > 0)
     errorOfResult = scale * epsilon / 2;
-  // The operands of a single function stay as they are, however steep the function is at them.
-  if (functions > 1)
+  // The operands of a single function stay as they are, however steep the function is at them. The
+  // functions of a map are rounded one by one.
+  if (functions > 1 && !isa<hr::MapOp>(op))
     errorInside = scale * epsilon / 2;
   if (summed > 0) {
     double units = scale * epsilon * std::sqrt(static_cast<double>(summed));
@@ -134,6 +135,26 @@ void RoundedArithmetic::changeOperands(Operation &op, MutableArrayRef<Tensor> op
   for (Tensor &operand : operands)
     if (operand.dtype() == DType::F64)
       operand = moved(operand, errorInside);
+}
+
+Tensor RoundedArithmetic::ownResult(Operation &op, ArrayRef<Tensor> operands) {
+  auto map = dyn_cast<hr::MapOp>(op);
+  if (!map || roundedFunctions(op) <= 1)
+    return {};
+  return evaluateMap(map, operands, symbols, this);
+}
+
+void RoundedArithmetic::changeScalar(Operation &op, Lanes &result) {
+  auto type = dyn_cast<FloatType>(op.getResult(0).getType());
+  if (!type || isExact(op))
+    return;
+  double most = scale * epsilonInside(type) / 2;
+  for (double &value : result.floats) {
+    // What needs no rounding has no error.
+    bool isRounded = type.isF64() || static_cast<double>(static_cast<float>(value)) != value;
+    if (isRounded)
+      value *= 1 + most * random();
+  }
 }
 
 Tensor RoundedArithmetic::changedResult(Operation &op, Tensor result) {

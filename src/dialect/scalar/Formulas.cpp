@@ -129,7 +129,7 @@ Value isInfinite(ScalarMath &m, ValueRange x) {
 }
 
 /// sqrt(a^2 + b^2), whose squares neither overflow nor vanish: the greater of both times
-/// sqrt(1 + q^2), q being the quotient of both. It is infinite where either is, whatever the other.
+/// sqrt(1 + q^2), q being the quotient of both. It is infinite if either is, whatever the other.
 Value hypotenuse(ScalarMath &m, ValueRange x) {
   Value a = m.abs(x[0]), b = m.abs(x[1]), zero = m.number(a, 0), one = m.number(a, 1);
   Value greater = m.max(a, b);

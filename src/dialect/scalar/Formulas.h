@@ -39,7 +39,7 @@ struct NamedFormula {
   /// Whether integers have no such function.
   bool floatsOnly;
   mlir::Value (*write)(ScalarMath &, mlir::ValueRange);
-  /// Whether the second operand must not be 0 where it is an integer.
+  /// Whether the second operand must not be 0 if it is an integer.
   bool divides = false;
 };
 

@@ -1,4 +1,4 @@
-// Half precision: the element types that are computed in single precision.
+// f16 and bf16: the element types that are computed in f32.
 #pragma once
 
 #include "mlir/IR/TypeUtilities.h"

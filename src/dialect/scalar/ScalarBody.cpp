@@ -129,6 +129,8 @@ public:
       lanes[argument] = std::move(value);
     for (Operation &op : body.without_terminator()) {
       Lanes result = evaluate(&op);
+      if (surroundings.observer)
+        surroundings.observer->changeScalar(op, result);
       lanes[op.getResult(0)] = std::move(result);
     }
     std::vector<Lanes> yielded;

@@ -14,7 +14,15 @@ public:
   virtual const Tensor &tensor(mlir::Value value) const = 0;
 };
 
-/// The surroundings that a body reads beside its scalars.
+/// Follows the evaluation of a body and may change its values.
+class ScalarObserver {
+public:
+  virtual ~ScalarObserver() = default;
+  /// Called after each operation of the body.
+  virtual void changeScalar(mlir::Operation &op, Lanes &result) = 0;
+};
+
+/// The surroundings that a body reads in addition to its scalars.
 struct BodySurroundings {
   /// Position along each dimension of the domain.
   std::vector<Lanes> positions;
@@ -22,6 +30,8 @@ struct BodySurroundings {
   Tensors tables;
   /// Null if the body reads its arguments alone.
   const OuterValues *outer = nullptr;
+  /// May be null.
+  ScalarObserver *observer = nullptr;
 };
 
 /// The value the body yields for these arguments.
@@ -31,6 +41,9 @@ Lanes evaluateBody(mlir::Block &body, std::vector<Lanes> arguments, int64_t coun
 /// All values the body yields for these arguments.
 std::vector<Lanes> evaluateYields(mlir::Block &body, std::vector<Lanes> arguments, int64_t count,
                                   Sizes symbols, const BodySurroundings &surroundings);
+
+/// The result of a map for these operands; `observer` may be null.
+Tensor evaluateMap(hr::MapOp map, Tensors operands, Sizes symbols, ScalarObserver *observer);
 
 /// The result, one lane, of an operation on scalars that is not in a body.
 Lanes evaluateScalar(mlir::Operation *op, Sizes symbols, const OuterValues &values);

@@ -28,7 +28,7 @@ bool isStepwise(Operation *op) {
 }
 
 /// A linear function of a derivative, which goes into a choice of it and zero: what is not chosen
-/// stays zero where the function is infinite or no number.
+/// stays zero if the function is infinite or no number.
 Value throughChoice(OpBuilder &b, Location loc, Value derivative,
                     llvm::function_ref<Value(Value)> function) {
   auto choice = derivative.getDefiningOp<arith::SelectOp>();
@@ -54,7 +54,7 @@ public:
   /// The derivative of a value so far; null if it is zero.
   Value of(Value value) const { return derivatives.lookup(value); }
 
-  /// Adds the derivative of the operation's result; failure where it has none.
+  /// Adds the derivative of the operation's result; failure if it has none.
   LogicalResult visit(Operation *op) {
     bool active = op->getNumResults() == 1 && isa<FloatType>(op->getResult(0).getType()) &&
                   llvm::any_of(op->getOperands(), [&](Value v) { return of(v) != nullptr; });
@@ -130,7 +130,7 @@ private:
     return mul(of(x), logistic);
   }
 
-  /// Its exponential may be infinite where the result is 0.
+  /// Its exponential may be infinite if the result is 0.
   Value logisticDerivative(Value x, Value y) { return mul(of(x), mul(y, oneMinus(y))); }
 
   /// y = f(x): f'(x) dx.
@@ -199,7 +199,7 @@ private:
 
   /// The larger (or smaller) of two, by which predicate wins. Equal values share the derivative;
   /// a bound that is constant takes all or nothing: relu(x) is flat at 0, as is usual, and what is
-  /// clipped from above still moves where it meets the bound.
+  /// clipped from above still moves if it meets the bound.
   Value extremum(Value a, Value c, Value y, CmpFPredicate wins, double atBound) {
     Value da = of(a), dc = of(c);
     bool bounded = isConstant(a) || isConstant(c);

@@ -29,7 +29,7 @@ Value ScalarMath::numberOf(Type type, double value) {
   if (auto floating = dyn_cast<FloatType>(type)) {
     bool isRounded = false;
     APFloat(value).convert(floating.getFloatSemantics(), APFloat::rmNearestTiesToEven, &isRounded);
-    // Half precision is computed in single (ComputeInF32), with all the digits that has.
+    // f16 and bf16 are computed in f32 (ComputeInF32), with all the digits that has.
     if (isRounded && floating.getWidth() < 32)
       return op<arith::TruncFOp>(type, numberOf(builder.getF32Type(), value));
     return op<arith::ConstantOp>(builder.getFloatAttr(type, value));
@@ -68,7 +68,7 @@ Value ScalarMath::remainder(Value a, Value b) {
 Value ScalarMath::integerPower(Value base, Value exponent) {
   Type type = base.getType();
   if (base.getType().isUnsignedInteger() || exponent.getType() != type) {
-    // In 64 bits, where exponents are signed and results the same modulo any power of two.
+    // In 64 bits, if exponents are signed and results the same modulo any power of two.
     bool isHuge = exponent.getType().isUnsignedInteger(64);
     Value wide = bits(convert(exponent, isHuge ? exponent.getType() : builder.getI64Type()));
     if (isHuge) {
@@ -129,7 +129,7 @@ static Value truncated(ScalarMath &m, Value a, Type to) {
     a = m.select(m.compare(Compare::NotEqual, a, a), m.number(a, 0), a);
     a = m.select(m.compare(Compare::Less, a, m.number(a, last)), a, m.number(a, last));
     a = m.select(m.compare(Compare::Greater, a, m.number(a, first)), a, m.number(a, first));
-    // Processors convert to signed 32-bit numbers.
+    // CPUs convert to signed 32-bit numbers.
     Value inside = m.op<arith::FPToSIOp>(IntegerType::get(context, 32), a);
     return m.fromBits(m.op<arith::TruncIOp>(storage, inside), to);
   }

@@ -38,7 +38,7 @@ public:
   Value sub(Value a, Value b) { return choose<mlir::arith::SubFOp, mlir::arith::SubIOp>(a, b); }
   Value mul(Value a, Value b) { return choose<mlir::arith::MulFOp, mlir::arith::MulIOp>(a, b); }
   /// Integers: toward zero; the least one by -1 is itself, by zero gives zero (front ends check
-  /// divisors, OperatorBuilder::checkedDivisor), where the machine would trap.
+  /// divisors, OperatorBuilder::checkedDivisor), if the machine would trap.
   Value div(Value a, Value b);
   /// The remainder of `div`: it has the sign of `a`.
   Value remainder(Value a, Value b);
@@ -64,7 +64,7 @@ public:
   }
 
   /// The value in another element type. To nearest even between floats; what an 8-bit float
-  /// cannot hold becomes the largest number where that `saturates`, else infinity or NaN. Floats
+  /// cannot hold becomes the largest number if that `saturates`, else infinity or NaN. Floats
   /// become integers as `Tensor::converted` says.
   Value convert(Value a, mlir::Type type, bool saturates = true);
 
@@ -75,7 +75,7 @@ private:
       return op<FloatOp>(a, b);
     return a.getType().isUnsignedInteger() ? op<UnsignedOp>(a, b) : op<SignedOp>(a, b);
   }
-  /// The divisor, or 1 where dividing by it would trap.
+  /// The divisor, or 1 if dividing by it would trap.
   Value safeDivisor(Value b);
   Value convertIntegers(Value a, mlir::Type type);
 

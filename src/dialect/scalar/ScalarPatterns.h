@@ -14,7 +14,7 @@ struct Softplus {
 };
 std::optional<Softplus> matchSoftplus(mlir::Value value);
 
-/// x, where the value is 1 / (1 + exp(-x)).
+/// x, if the value is 1 / (1 + exp(-x)).
 std::optional<mlir::Value> matchLogistic(mlir::Value value);
 
 } // namespace headrace

@@ -12,7 +12,7 @@ using Compare = ScalarMath::Compare;
 
 namespace {
 
-/// Formulas over the bits of single precision.
+/// Formulas over the bits of f32.
 struct Bits {
   explicit Bits(ScalarMath &m, MLIRContext *context)
       : m(m), i32(IntegerType::get(context, 32)), f32(Float32Type::get(context)) {}
@@ -35,7 +35,7 @@ struct Bits {
 
 static SmallFloat formatOf(Type type) { return *smallFloat(toDType(type)); }
 
-/// F8E8M0. Its smallest number is subnormal in single precision, and written as its bits.
+/// F8E8M0. Its smallest number is subnormal in f32, and written as its bits.
 static Value powerToFloat(ScalarMath &m, Value number) {
   Bits b(m, number.getContext());
   Value code = m.op<arith::ExtUIOp>(b.i32, m.bits(number));
@@ -66,7 +66,7 @@ Value smallToFloat(ScalarMath &m, Value number) {
   return format.hasNegativeZero ? value : m.select(is(code, format.nan), nan, value);
 }
 
-/// In single precision, rounded to odd where digits are lost: a second rounding is then as if done
+/// In f32, rounded to odd if digits are lost: a second rounding is then as if done
 /// at once.
 static Value inSingle(ScalarMath &m, Value number) {
   MLIRContext *context = number.getContext();

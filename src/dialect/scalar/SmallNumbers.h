@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-/// In single precision, exactly.
+/// In f32, exactly.
 mlir::Value smallToFloat(ScalarMath &math, mlir::Value number);
 
 /// Any number in a float of 8 or 4 bits, rounded once.

@@ -75,7 +75,7 @@ private:
       measureSharing();
     for (DType type : {DType::F32, DType::F64})
       measureSpeeds(type, type == DType::F32 ? rates.f32 : rates.f64);
-    rates.narrow = rates.f32; // computed in single
+    rates.narrow = rates.f32; // computed in f32
     if (libraryAvailable("openblas"))
       for (DType type : {DType::F32, DType::F64})
         measureLibrary(type, type == DType::F32 ? rates.libraryF32 : rates.libraryF64);
@@ -159,7 +159,7 @@ private:
     const Trial &small = elementwise("neg", DType::F32, 1 << 15);
     double alone = timeOf(small, one), together = timeOf(small, ThreadPool::global());
     rates.sharing = std::max(0.1, together - alone / rates.threads);
-    // Where a set fits into the caches of cores, each goes through its part at its own speed.
+    // If a set fits into the caches of cores, each goes through its part at its own speed.
     for (Rates::Bandwidth &level : rates.memory)
       if (level.bytes <= rates.coreCacheBytes)
         level.ofAllThreads = level.ofOneThread * rates.threads;

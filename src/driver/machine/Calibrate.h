@@ -13,7 +13,7 @@ Rates ratesOf(const Settings &settings);
 
 /// Times small programs that the compiler makes, and a library's routines, on one thread and on
 /// all: a few seconds. `progress` is told what comes next. Throws Error for a target that is not
-/// this processor.
+/// this CPU.
 Rates calibrate(const Settings &settings,
                 const std::function<void(const std::string &)> &progress = {});
 

@@ -131,7 +131,7 @@ private:
     }
   }
 
-  /// Temporaries share memory: what is written may lie where another was just read.
+  /// Temporaries share memory: what is written may be where another was just read.
   bool isTemporary(int buffer) const {
     return program.buffers[buffer].kind == BufferInfo::Kind::Temporary;
   }

@@ -6,7 +6,9 @@
 #include "driver/Imports.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
+#include "driver/package/SplitModelTrial.h"
 #include "driver/programs/LevelOneProgram.h"
+#include "driver/programs/ModelFile.h"
 #include "package/Code.h"
 #include "package/Manifest.h"
 #include "package/Writer.h"
@@ -48,6 +50,10 @@ Sizes fixedSizes(const Program &interface, const PackageSettings &settings) {
 
 const std::string &nameOf(const PackagedProgram &program) { return program.interface.name; }
 const std::string &nameOf(const PackagedScript &script) { return script.name; }
+const std::string &nameOf(const PackagedSplitModel &model) { return model.name; }
+
+/// Versions of a region: no trial run with samples of many sizes needs more.
+constexpr size_t kMaxTrialVersions = 64;
 
 std::span<const std::byte> bytesOf(const std::string &text) {
   return std::as_bytes(std::span(text));
@@ -123,7 +129,8 @@ struct CompiledPackage::Impl {
   std::string newName(const std::filesystem::path &path) const {
     std::string name = path.stem().string();
     auto isTaken = [&](const auto &other) { return nameOf(other) == name; };
-    if (llvm::any_of(contents.programs, isTaken) || llvm::any_of(contents.scripts, isTaken))
+    if (llvm::any_of(contents.programs, isTaken) || llvm::any_of(contents.scripts, isTaken) ||
+        llvm::any_of(contents.splitModels, isTaken))
       throw Error(ErrorKind::InvalidArgument,
                   path.string() + ": the package has a program '" + name + "' already");
     return name;
@@ -155,8 +162,66 @@ struct CompiledPackage::Impl {
     contents.scripts.push_back(std::move(tried.script));
   }
 
-  void addProgram(const std::filesystem::path &path, const PackageSettings &settings) {
-    Imports &imports = models.emplace_back(importFile(path, code.front().settings), 1);
+  void addModel(const std::filesystem::path &path, const PackageSettings &settings) {
+    ModelFile file = loadFile(path, code.front().settings, Prefer::OneProgram);
+    if (file.staged)
+      addSplitModel(path, settings);
+    else
+      addProgram(path, std::move(*file.program), settings);
+  }
+
+  /// The regions that trial runs reach, with their sizes dynamic as far as the samples differ.
+  void addSplitModel(const std::filesystem::path &path, const PackageSettings &settings) {
+    std::string name = newName(path);
+    const Target &target = findTarget(code.front().settings.target);
+    if (target.engine() != hostEngine)
+      throw Error(ErrorKind::Unsupported,
+                  path.filename().string() +
+                      ": expected the target cpu for a model that is split into several programs, "
+                      "got " +
+                      target.name().str());
+    if (settings.progress)
+      settings.progress(name + ": trial runs");
+    Settings here; // runs on this machine, whatever it is compiled for
+    here.recipe = settings.recipe;
+    here.planCacheSize = kMaxTrialVersions;
+    here.specialize = "never";
+    std::shared_ptr<staged::StagedProgram> model =
+        loadFile(path, here, Prefer::OneProgram).staged;
+    std::map<std::string, int64_t> fixed(settings.sizes.begin(), settings.sizes.end());
+    std::vector<std::string> symbols;
+    for (const Symbol &symbol : model->interface().symbols)
+      symbols.push_back(symbol.name);
+    for (const auto &[size, value] : fixed)
+      if (!llvm::is_contained(symbols, size))
+        throw Error(ErrorKind::InvalidArgument,
+                    model->name() + ": there is no dynamic dimension '" + size + "'");
+    std::vector<std::vector<RuntimeValue>> samples;
+    if (settings.samplesOf)
+      samples = settings.samplesOf(Model(model));
+    if (samples.empty())
+      samples = randomSamples(*model, fixed);
+    TriedSplitModel tried = trySplitModel(*model, name, samples, fixed);
+    for (size_t i = 0; i < tried.programs.size(); ++i) {
+      if (settings.progress)
+        settings.progress(name + ", program " + std::to_string(i + 1) + " of " +
+                          std::to_string(tried.programs.size()));
+      LevelOneProgram &source = sources.emplace_back(std::move(tried.programs[i]));
+      PackagedProgram program{source.interface(), {}};
+      std::vector<Sizes> versions =
+          packagedSizes(program.interface, Sizes(program.interface.symbols.size()));
+      for (size_t c = 0; c < code.size(); ++c)
+        for (size_t v = 0; v < versions.size(); ++v)
+          addVersion(program, source, c, versions[v], /*isGeneral=*/v == 0);
+      tried.model.regions[i].program = std::move(program);
+    }
+    contents.splitModels.push_back(std::move(tried.model));
+    splitModels.push_back(std::move(model));
+  }
+
+  void addProgram(const std::filesystem::path &path, LevelOneProgram given,
+                  const PackageSettings &settings) {
+    Imports &imports = models.emplace_back(std::move(given), 1);
     Sizes fixed = fixedSizes(imports.first().interface(), settings);
     std::shared_ptr<ImportedProgram> imported = imports.find(fixed);
     if (!imported)
@@ -232,7 +297,8 @@ struct CompiledPackage::Impl {
   std::vector<Code> code; // as contents.code
   // Own the constants:
   std::list<Imports> models;
-  std::vector<LevelOneProgram> sources; // of scripts
+  std::vector<std::shared_ptr<staged::StagedProgram>> splitModels;
+  std::vector<LevelOneProgram> sources; // of scripts and split models
   std::string ir;
 };
 
@@ -259,7 +325,7 @@ CompiledPackage CompiledPackage::compile(std::span<const std::filesystem::path> 
     if (path.extension() == ".dml")
       impl->addScript(path, settings);
     else
-      impl->addProgram(path, settings);
+      impl->addModel(path, settings);
   }
   return CompiledPackage(std::move(impl));
 }

@@ -1,7 +1,8 @@
-// Models and scripts to packages: every program, for every processor, for every kind of size.
+// Models and scripts to packages: every program, for every CPU, for every kind of size.
 #pragma once
 
 #include "driver/Settings.h"
+#include "driver/Model.h"
 #include "driver/programs/ScriptTrial.h"
 #include "package/Contents.h"
 
@@ -28,6 +29,8 @@ struct PackageSettings {
   std::vector<std::pair<std::string, int64_t>> sizes;
   /// Arguments and inputs that scripts among the models are tried with.
   script::ScriptSample sample;
+  /// Returns the samples that a split model is tried with; none, or no function: random numbers.
+  std::function<std::vector<std::vector<RuntimeValue>>(const Model &)> samplesOf;
   /// Whether `writeIr` will be called.
   bool keepsIr = false;
   /// Called with a line on what is being compiled.
@@ -39,7 +42,7 @@ struct PackageSettings {
 /// a time, and all 1. `fixed` has the values chosen beforehand.
 std::vector<Sizes> packagedSizes(const Program &interface, const Sizes &fixed);
 
-/// Models compiled for every processor; written as a package, or as parts of a program.
+/// Models compiled for every CPU; written as a package, or as parts of a program.
 class CompiledPackage {
 public:
   /// Programs are named after their files; those named .dml are scripts. Throws Error.
@@ -59,7 +62,7 @@ public:
   /// The package as an object, a static library or a shared one, in which `symbol` is its image.
   enum class Image { Object, StaticLibrary, SharedObject };
   void writeImage(const std::filesystem::path &path, Image kind, const std::string &symbol) const;
-  /// The code of the general version of every program, for every processor, as LLVM dialect; where
+  /// The code of the general version of every program, for every CPU, as LLVM dialect; if
   /// PackageSettings::keepsIr was set.
   void writeIr(const std::filesystem::path &path) const;
 

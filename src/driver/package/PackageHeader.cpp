@@ -2,6 +2,7 @@
 
 #include "runtime/system/AtomicWrite.h"
 
+#include <map>
 #include <set>
 
 namespace headrace {
@@ -238,6 +239,62 @@ std::string scriptSection(const PackagedScript &script, const std::string &prefi
          std::to_string(script.inputs.size()) + ", result);\n}\n";
 }
 
+/// "f32 [1][3][height][?]"
+std::string typeText(const PackagedTensor &tensor) {
+  std::string text(nameOf(tensor.dtype));
+  for (size_t i = 0; i < tensor.dims.size(); ++i)
+    text += (i ? "[" : " [") +
+            (tensor.dims[i] >= 0            ? std::to_string(tensor.dims[i])
+             : tensor.dimNames[i].empty() ? "?"
+                                            : tensor.dimNames[i]) +
+            "]";
+  return text;
+}
+
+/// A split model: a function that takes its inputs with their dynamic dimensions, and gives a
+/// result. A dimension that several inputs have is one parameter.
+std::string splitModelSection(const PackagedSplitModel &model, const std::string &prefix) {
+  Names names;
+  std::map<std::string, std::string> sizes; // by the name of the dimension
+  std::string lines, parameters, pointers, shapes, views;
+  for (const PackagedTensor &input : model.inputs) {
+    std::string name = names.add(input.name), shape = "NULL", values;
+    lines += " *   " + name + ", in: " + commented(typeText(input)) + "\n";
+    for (size_t i = 0; i < input.dims.size(); ++i) {
+      std::string value = std::to_string(input.dims[i]);
+      if (input.dims[i] < 0) {
+        std::string dim =
+            input.dimNames[i].empty() ? input.name + "_" + std::to_string(i) : input.dimNames[i];
+        auto [known, isNew] = sizes.try_emplace(dim);
+        if (isNew) {
+          known->second = names.add(dim);
+          parameters += ", int64_t " + known->second;
+        }
+        value = known->second;
+      }
+      values += (i ? ", " : "") + value;
+    }
+    if (!input.dims.empty()) {
+      shape = names.add(name + "_shape");
+      shapes += "  const int64_t " + shape + "[] = {" + values + "};\n";
+    }
+    pointers += ", const " + cType(input.dtype) + " *" + name;
+    views += (views.empty() ? "{(void *)" : ", {(void *)") + name + ", " + shape + ", " +
+             std::to_string(input.dims.size()) + ", " + typeConstant(input.dtype) + "}";
+  }
+  for (size_t i = 0; i < model.outputs.size(); ++i)
+    lines += " *   output " + std::to_string(i) + ": " + commented(model.outputs[i].name) + ", " +
+             commented(typeText(model.outputs[i])) + "\n";
+  if (!views.empty())
+    views = "  const headrace_tensor inputs[] = {" + views + "};\n";
+  return "/* " + commented(model.name) + ": computes\n" + lines +
+         " * Read the outputs with headrace_result_output, then call headrace_result_free.\n */\n" +
+         "static inline headrace_status " + prefix + "_run(const headrace_program *program" +
+         parameters + pointers + ", headrace_result **result) {\n" + shapes + views +
+         "  return headrace_run_new(program, " + (views.empty() ? "NULL" : "inputs") + ", " +
+         std::to_string(model.inputs.size()) + ", result);\n}\n";
+}
+
 } // namespace
 
 std::string imageSymbol(const std::string &package) { return identifier(package) + "_image"; }
@@ -257,7 +314,8 @@ std::string packageHeader(const PackageContents &contents, const std::string &pa
       "_open(headrace_package **package) {\n  return headrace_package_open_image(&" + image +
       ", package);\n}\n";
   Names prefixes;
-  bool isOnly = contents.programs.size() + contents.scripts.size() == 1;
+  bool isOnly =
+      contents.programs.size() + contents.scripts.size() + contents.splitModels.size() == 1;
   auto prefixOf = [&](const std::string &program) {
     return prefixes.add(isOnly ? name : name + "_" + identifier(program));
   };
@@ -265,6 +323,8 @@ std::string packageHeader(const PackageContents &contents, const std::string &pa
     text += "\n" + ProgramSection(program, prefixOf(program.interface.name)).text();
   for (const PackagedScript &script : contents.scripts)
     text += "\n" + scriptSection(script, prefixOf(script.name));
+  for (const PackagedSplitModel &model : contents.splitModels)
+    text += "\n" + splitModelSection(model, prefixOf(model.name));
   return text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }
 

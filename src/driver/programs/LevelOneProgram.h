@@ -24,12 +24,15 @@ struct LevelOneProgram {
   std::string name; // for messages and reports
   std::shared_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// The files that its constants lie in.
+  /// The files that its constants are in.
   std::vector<std::shared_ptr<const MappedFile>> files = {};
-  /// The program for some sizes, in the same context: another one where this one is guarded against
+  /// The program for some sizes, in the same context: another one if this one is guarded against
   /// them. Throws Error if there is none. Null if its front end wrote it once and for all, or
   /// for any sizes.
   std::function<LevelOneProgram(const SizeRanges &)> importFor = {};
+
+  /// Which part of the program called `name` it is, for the log; empty if it is all of it.
+  std::string part = {};
 
   /// Name, symbols of any size allowed, inputs and outputs.
   Program interface() const;

@@ -1,8 +1,10 @@
 #include "driver/programs/ModelFile.h"
 
 #include "driver/Compiler.h"
+#include "driver/Contexts.h"
 #include "driver/programs/DeclaredValues.h"
 #include "driver/staged/StagedProgram.h"
+#include "frontend/aten/exported/Importer.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/ForkSafety.h"
@@ -24,8 +26,30 @@ static void dropDefaults(onnx::Graph &graph, const std::vector<std::string> &giv
   }
 }
 
+/// A program that PyTorch exported: always one program.
+static ModelFile exported(std::span<const std::byte> bytes,
+                          const std::shared_ptr<const void> &owner, const std::string &name,
+                          const Settings &settings) {
+  CompilerSection section;
+  graph::GraphBuilder builder(contextFor(findTarget(settings.target)), name);
+  aten::importExported(bytes, owner, name, builder);
+  LevelOneProgram program{name, builder.context(), builder.finish()};
+  return {std::move(program), nullptr, {}, {}, {}};
+}
+
+static ModelFile loadExported(const std::filesystem::path &path, const Settings &settings) {
+  std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  ModelFile model =
+      exported({file->data(), file->size()}, file, path.filename().string(), settings);
+  if (file->size() > MappedFile::copiedBytes)
+    model.program->files.push_back(file);
+  return model;
+}
+
 ModelFile loadFile(const std::filesystem::path &path, const Settings &settings, Prefer prefer) {
   checkSettings(settings);
+  if (aten::isNamedLikeExported(path))
+    return loadExported(path, settings);
   onnx::Model file = onnx::readModel(path);
   dropDefaults(file.graph, settings.givenInputs);
   ModelFile result = programOf(std::move(file), path.filename().string(), settings, prefer);
@@ -36,6 +60,10 @@ ModelFile loadFile(const std::filesystem::path &path, const Settings &settings, 
 ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
                     const Settings &settings) {
   checkSettings(settings);
+  if (aten::isLikeExported(bytes)) {
+    auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+    return exported(*copy, copy, name, settings);
+  }
   onnx::Model file = onnx::readModel(bytes, nullptr, {}, name);
   dropDefaults(file.graph, settings.givenInputs);
   ModelFile result = programOf(std::move(file), name, settings, Prefer::Speed);

@@ -20,13 +20,14 @@ struct ModelFile {
   onnx::FileNotes notes;
 };
 
-/// Where a model can be one program, but is faster in stages.
+/// If a model can be one program, but is faster in stages.
 enum class Prefer { Speed, OneProgram };
 
 /// Reads and imports a file. Throws Error.
 ModelFile loadFile(const std::filesystem::path &path, const Settings &settings,
                    Prefer prefer = Prefer::Speed);
-/// Reads and imports the bytes of a file without external data. Throws Error.
+/// Reads and imports the bytes of an ONNX file without external data, or of an exported PyTorch program.
+/// Throws Error.
 ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
                     const Settings &settings);
 /// Imports a file that was read already. Throws Error.

@@ -1,4 +1,4 @@
-// A model mapped to the coarse operators of an accelerator, piece by piece.
+// A model mapped to the intrinsics of an accelerator, piece by piece.
 #pragma once
 
 #include "driver/Settings.h"
@@ -20,11 +20,11 @@ struct ModelMapping {
     std::string name, reason; ///< of an operator
   };
   std::vector<Piece> pieces;
-  /// Operators that have no form as a term: pieces end where they stand.
+  /// Operators that have no form as a term: pieces end where they are.
   std::vector<LeftOver> leftOver;
 };
 
-/// Values for the symbolic sizes of these names; where they stay open, terms are those of one
+/// Values for the dynamic dimensions of these names; if they stay dynamic, terms are those of one
 /// element of the first axis.
 using SizesFor =
     std::function<std::vector<std::optional<int64_t>>(const std::vector<std::string> &)>;

@@ -14,7 +14,7 @@ namespace {
 /// Keeps the segments that code is asked for, and has none.
 class BlockRecorder : public SegmentSource {
 public:
-  std::shared_ptr<SegmentCode> find(const Dag &dag, const Segment &segment) override {
+  std::shared_ptr<adaptive::RegionCode> find(const Dag &dag, const Segment &segment) override {
     if (!known.try_emplace(segmentKey(dag, segment), blocks.size()).second)
       return nullptr;
     std::string name = segmentName(dag, segment);

@@ -10,7 +10,7 @@
 
 namespace headrace::script {
 
-/// The state that a run starts from: `$name`s, variables, folders of function scripts.
+/// The state that a run starts from: `$name`s, variables, directories of function scripts.
 struct RunInputs {
   std::map<std::string, std::string> arguments;
   std::map<std::string, Value> variables;
@@ -23,7 +23,7 @@ struct ScriptBlock {
   int64_t runs = 0;                          ///< how often that run came by
 };
 
-/// Runs the script on the host; nothing is printed or written. Throws Error, also where no part of
+/// Runs the script on the host; nothing is printed or written. Throws Error, also if no part of
 /// it is one that would be compiled.
 std::vector<ScriptBlock> blocksOf(const std::filesystem::path &path, const RunInputs &inputs);
 

@@ -18,7 +18,7 @@ public:
   explicit SegmentRecorder(std::shared_ptr<mlir::MLIRContext> context)
       : context(std::move(context)) {}
 
-  std::shared_ptr<SegmentCode> find(const Dag &dag, const Segment &segment) override {
+  std::shared_ptr<adaptive::RegionCode> find(const Dag &dag, const Segment &segment) override {
     std::string key = segmentKey(dag, segment);
     if (known.insert(key).second) {
       std::string name = segmentName(dag, segment);
@@ -37,8 +37,8 @@ private:
   std::set<std::string> known;
 };
 
-/// Names of files in the package: those beside the script by their place relative to it, those of
-/// the script path by the number of their folder. A file may be both.
+/// Names of files in the package: those next to the script by their place relative to it, those of
+/// the script path by the number of their directory. A file may be both.
 class FileNames {
 public:
   FileNames(const fs::path &script, const std::vector<fs::path> &scriptPath) {
@@ -92,7 +92,7 @@ TriedScript tryScript(const fs::path &path, const ScriptSample &sample,
   ScriptOptions options;
   options.settings.code = recorder;
   options.settings.compile = CompileWhen::Always;
-  options.settings.sizes = SizePolicy::Open;
+  options.settings.sizes = adaptive::SizePolicy::open();
   options.scriptPath = sample.scriptPath;
   options.print = [](const std::string &) {};
   options.isTrial = true;

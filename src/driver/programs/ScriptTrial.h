@@ -31,7 +31,7 @@ struct TriedScript {
 };
 
 /// Runs the script on the host; nothing is printed or written. Segments have all sizes open but 0
-/// and 1. Throws Error, also where the script cannot run with the sample.
+/// and 1. Throws Error, also if the script cannot run with the sample.
 TriedScript tryScript(const std::filesystem::path &path, const ScriptSample &sample,
                       std::shared_ptr<mlir::MLIRContext> context);
 

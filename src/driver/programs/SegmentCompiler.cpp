@@ -1,44 +1,37 @@
 #include "driver/programs/SegmentCompiler.h"
 
+#include "adaptive/VersionStore.h"
 #include "driver/Contexts.h"
-#include "driver/Model.h"
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/programs/CompiledRegion.h"
 #include "frontend/script/SegmentImporter.h"
 
 namespace headrace::script {
 
 namespace {
 
-class CompiledSegment : public SegmentCode {
-public:
-  CompiledSegment(LevelOneProgram program, const Settings &settings)
-      : model(std::move(program), settings) {}
-
-  const std::vector<TensorSpec> &inputs() const override { return model.inputs(); }
-  std::shared_ptr<const Executable> executable(std::span<const Tensor> inputs) override {
-    return model.compile(inputs);
-  }
-  Explanation explain() override { return model.explain(); }
-
-private:
-  Model model;
-};
-
 class SegmentCompiler : public SegmentSource {
 public:
   explicit SegmentCompiler(const Settings &settings) : settings(settings) {}
 
-  std::shared_ptr<SegmentCode> find(const Dag &dag, const Segment &segment) override {
-    if (!context)
-      context = contextFor(findTarget(settings.target));
+  std::shared_ptr<adaptive::RegionCode> find(const Dag &dag, const Segment &segment) override {
     std::string name = segmentName(dag, segment);
+    std::string key = name + " " + segmentKey(dag, segment);
+    if (auto known = segments.find(key))
+      return known;
+    // In a context of its own: another segment may get a version in the background meanwhile.
+    auto context = contextFor(findTarget(settings.target));
     LevelOneProgram program{name, context, importSegment(dag, segment, *context, name)};
-    return std::make_shared<CompiledSegment>(std::move(program), settings);
+    auto made = std::make_shared<CompiledRegion>(std::move(program), settings);
+    segments.add(key, made);
+    return made;
   }
 
 private:
+  static constexpr size_t kMaxSegments = 256;
+
   Settings settings;
-  std::shared_ptr<mlir::MLIRContext> context;
+  /// Plans for other arguments or variables may have segments that compute the same.
+  adaptive::VersionStore<std::string, adaptive::RegionCode> segments{kMaxSegments};
 };
 
 } // namespace

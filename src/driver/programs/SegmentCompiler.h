@@ -1,9 +1,9 @@
-// Segments compiled when they are wanted.
+// Segments compiled when they are requested.
 #pragma once
 
 #include "driver/Settings.h"
 
-#include "script/plan/SegmentCode.h"
+#include "script/plan/SegmentSource.h"
 
 namespace headrace::script {
 

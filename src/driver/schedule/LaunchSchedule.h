@@ -15,7 +15,7 @@ public:
   /// not a device.
   LaunchSchedule(std::vector<expr::Stage> outputs, std::string target);
 
-  /// Lines as text: all of them, or none; throws Error naming the line and the reason where one is
+  /// Lines as text: all of them, or none; throws Error naming the line and the reason if one is
   /// not legal, or a second one of its stage.
   void apply(const std::string &text);
 
@@ -24,7 +24,7 @@ public:
   const std::string &target() const { return targetName; }
   /// The names of all stages, launched or not.
   const std::vector<std::string> &stages() const { return names; }
-  /// How the stage is launched, as a line of a recipe says it; empty if it is computed where it
+  /// How the stage is launched, as a line of a recipe says it; empty if it is computed if it
   /// is read. Throws Error if there is no such stage.
   std::string launchOf(const std::string &stage) const;
 

@@ -1,8 +1,8 @@
 // Nodes that only move constants, as exporters write them for the weights of recurrent layers
-// (Slice, Concat), are computed once, when the plan is made. What reads them then has constants,
+// (Slice, Concat), are computed once, when the graph is made. What reads them then has constants,
 // which are packed, instead of values that every run copies anew.
-#include "driver/staged/GraphPlan.h"
-#include "driver/staged/StageBuilder.h"
+#include "driver/programs/CompiledRegion.h"
+#include "driver/staged/OnnxGraph.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 namespace headrace::staged {
 
 /// Operators that yield no more elements than they read, and compute nothing: neither memory nor
-/// time of the plan can exceed that of the weights.
+/// time can exceed that of the weights.
 static bool onlyMoves(const onnx::Node &node) {
   constexpr std::array<std::string_view, 9> kinds = {"Concat",  "Flatten",   "Identity",
                                                      "Reshape", "Slice",     "Split",
@@ -19,21 +19,23 @@ static bool onlyMoves(const onnx::Node &node) {
   return node.domain.empty() && std::find(kinds.begin(), kinds.end(), node.opType) != kinds.end();
 }
 
-void GraphPlan::computeConstantNodes() {
-  std::vector<bool> isKnown(names.size());
-  for (size_t value = 0; value < names.size(); ++value)
-    isKnown[value] = constants[value].tensor() != nullptr;
-  Frame frame{*this, nullptr, {}, useCounts, Done(nodes.size(), true)};
-  frame.values.resize(names.size());
+void OnnxGraph::computeConstantNodes() {
+  size_t nodes = graph.nodes.size(), values = graph.names.size();
+  std::vector<bool> isKnown(values);
+  for (size_t value = 0; value < values; ++value)
+    isKnown[value] = graph.constants[value].tensor() != nullptr;
+  adaptive::Graph::Frame frame{graph, nullptr, {}, graph.useCounts(), adaptive::NodeSet(nodes)};
+  frame.values.resize(values);
   bool hasSome = false;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const PlannedNode &node = nodes[i];
+  for (size_t i = 0; i < nodes; ++i) {
+    const adaptive::GraphNode &node = graph.nodes[i];
     bool isConstant =
-        !node.isHostAlways && onlyMoves(*node.node) &&
+        !node.isHostAlways && onlyMoves(nodeOf(node)) &&
         std::all_of(node.reads.begin(), node.reads.end(), [&](int id) { return isKnown[id]; });
-    if (!isConstant)
+    if (!isConstant) {
+      frame.done.insert(i); // as if it had run: it is of no region here
       continue;
-    frame.done[i] = false;
+    }
     hasSome = true;
     for (int output : node.outputs)
       if (output >= 0)
@@ -42,19 +44,19 @@ void GraphPlan::computeConstantNodes() {
   if (!hasSome)
     return;
   try {
-    std::shared_ptr<const Stage> stage = StageBuilder(*this, frame, /*similar=*/nullptr).build();
-    std::vector<Tensor> results = stage->model->reference({});
+    std::shared_ptr<const adaptive::Region> region = make(frame, /*similar=*/nullptr);
+    std::vector<Tensor> results = modelOf(*region).reference({});
     for (size_t i = 0; i < results.size(); ++i)
-      constants[stage->outputs[i]] = results[i];
-    for (size_t i = stage->nodes.size(); i-- > 0;)
-      nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(stage->nodes[i]));
+      graph.constants[region->outputs[i]] = results[i];
+    for (size_t i = region->nodes.size(); i-- > 0;)
+      graph.nodes.erase(graph.nodes.begin() + static_cast<std::ptrdiff_t>(region->nodes[i]));
   } catch (const Error &) {
     return; // a node that is wrong is one where it runs
   }
-  dropUnneeded();
-  for (size_t value = 0; value < names.size(); ++value)
-    if (useCounts[value] == 0)
-      constants[value] = {};
+  graph.dropUnneeded();
+  for (size_t value = 0; value < graph.names.size(); ++value)
+    if (graph.useCounts()[value] == 0)
+      graph.constants[value] = {};
 }
 
 } // namespace headrace::staged

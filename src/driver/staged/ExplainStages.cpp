@@ -1,6 +1,9 @@
 // Reports on models that run in stages.
+#include "driver/programs/CompiledRegion.h"
 #include "driver/staged/StagedProgram.h"
 #include "runtime/system/Text.h"
+
+#include <set>
 
 namespace headrace::staged {
 
@@ -15,20 +18,25 @@ Explanation StagedProgram::explain() const {
   Explanation result;
   result.name = model.name;
   size_t number = 0;
-  for (const std::shared_ptr<const Stage> &stage : stages()) {
+  std::set<std::string> explained;
+  for (const std::shared_ptr<const adaptive::Region> &region : regions()) {
+    Model &part = modelOf(*region);
     std::vector<Tensor> inputs;
-    for (size_t i = 0; i < stage->inputs.size(); ++i)
-      inputs.push_back(Tensor::allocate(stage->model->inputs()[i].dtype, stage->sizes[i]));
-    std::vector<int64_t> symbols = stage->model->bind(inputs);
-    Explanation part = stage->model->explain({symbols.begin(), symbols.end()});
+    for (size_t i = 0; i < region->inputs.size(); ++i)
+      inputs.push_back(Tensor::allocate(part.inputs()[i].dtype, region->sizes[i]));
+    std::vector<int64_t> symbols = part.bind(inputs);
+    Explanation report = part.explain({symbols.begin(), symbols.end()});
+    // Of several versions of a region, the recipe of the one that was used last.
+    if (explained.insert(onnxGraph->graph.describe(*region)).second)
+      result.recipe += report.recipe;
     std::string prefix = "stage " + std::to_string(++number) + ": ";
-    for (KernelReport &kernel : part.kernels) {
+    for (KernelReport &kernel : report.kernels) {
       kernel.name = prefix + kernel.name;
       result.kernels.push_back(std::move(kernel));
     }
-    add(result.before, part.before);
-    add(result.after, part.after);
-    result.constantBytes += part.constantBytes;
+    add(result.before, report.before);
+    add(result.after, report.after);
+    result.constantBytes += report.constantBytes;
   }
   if (number == 0)
     throw Error(ErrorKind::InvalidArgument,
@@ -43,7 +51,7 @@ std::string StagedProgram::text() const {
                                            "control flow or values depend on data\n";
   if (!reason.empty())
     text += "  no single program: " + escaped(reason) + "\n";
-  auto [compiled, host] = plan->nodesByPlace();
+  auto [compiled, host] = onnxGraph->nodesByPlace();
   text += "  compiled: " + std::to_string(compiled.size()) +
           " nodes, in programs that are made as it runs\n";
   text += "  on the host between them: " + std::to_string(host.size()) + " nodes\n";

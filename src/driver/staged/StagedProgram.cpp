@@ -1,16 +1,18 @@
 #include "driver/staged/StagedProgram.h"
 
+#include "adaptive/Iterations.h"
+#include "driver/programs/CompiledRegion.h"
 #include "driver/programs/DeclaredValues.h"
-#include "driver/staged/StageProfile.h"
+#include "driver/staged/Executors.h"
+#include "driver/staged/ProfilingExecutor.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/import/IntegerGraph.h"
 #include "frontend/onnx/import/StageImporter.h"
 #include "runtime/operators/TensorParts.h"
 #include "runtime/system/Text.h"
+#include "transform/choices/ProgramRecipe.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 
 namespace headrace::staged {
 
@@ -53,44 +55,44 @@ bool StagedProgram::isNeededFor(const onnx::Model &file) {
   return false;
 }
 
-/// Far more than any model's loops take, and still an end.
-static constexpr int64_t kMaxIterations = 100'000'000;
-
-static int64_t maxIterations(const Settings &settings) {
-  if (settings.maxIterations > 0)
-    return settings.maxIterations;
-  const char *name = "HEADRACE_MAX_ITERATIONS";
-  const char *text = std::getenv(name);
-  if (!text || !*text) {
-    // Deprecated name of the variable.
-    name = "HEADRACE_MOST_ITERATIONS";
-    text = std::getenv(name);
+static void addNames(const onnx::Graph &graph, std::vector<std::string> &names) {
+  for (const onnx::Node &node : graph.nodes) {
+    names.push_back(node.name);
+    for (const onnx::Attribute &attribute : node.attributes)
+      if (attribute.graph)
+        addNames(*attribute.graph, names);
   }
-  if (!text || !*text)
-    return kMaxIterations;
-  int64_t number = 0;
-  std::string_view given(text);
-  auto [end, failure] = std::from_chars(given.begin(), given.end(), number);
-  if (failure != std::errc() || end != given.end() || number < 1)
-    throw Error(ErrorKind::InvalidArgument,
-                std::string(name) + ": expected an integer of 1 or more, got " + inQuotes(given));
-  return number;
+}
+
+/// A recipe names nodes of the whole model; each program follows the steps that it has nodes for.
+/// So a name that no node has is seen here alone. Throws Error.
+static void checkRecipe(const onnx::Graph &graph, const std::string &recipe) {
+  std::vector<std::string> names;
+  addNames(graph, names);
+  if (std::ranges::find(names, "") != names.end())
+    return; // nodes without names are called after their values
+  for (const ProgramStep &step : ProgramRecipe::parse(recipe).steps) {
+    if (step.verb == "plan" || step.verb == "follow")
+      continue;
+    auto isNamed = [&](const std::string &name) {
+      return step.subject == name || step.subject.starts_with(name + "/");
+    };
+    if (std::ranges::none_of(names, isNamed))
+      throw Error(ErrorKind::InvalidArgument, "recipe, line " + std::to_string(step.line) +
+                                                  ": expected a node of the model, got " +
+                                                  inQuotes(step.subject));
+  }
 }
 
 StagedProgram::StagedProgram(std::string name, onnx::Model file, const Settings &settings,
                              std::string reason)
     : model{std::move(name), std::move(file), 0, settings}, reason(std::move(reason)) {
-  if (!settings.recipe.empty())
-    throw Error(
-        ErrorKind::Unsupported,
-        model.name +
-            ": expected no recipe for a model that is split into several programs, because its "
-            "shapes or control flow depend on data");
   try {
+    checkRecipe(model.file.graph, settings.recipe);
     if (std::optional<onnx::Graph> integers = onnx::integerGraph(model.file.graph))
       model.file.graph = std::move(*integers);
     model.opset = onnx::checkedOpset(model.file);
-    plan = std::make_unique<GraphPlan>(model.file.graph, model, nullptr);
+    onnxGraph = std::make_shared<OnnxGraph>(model.file.graph, model, nullptr);
   } catch (const Error &error) {
     throw Error(error.kind(), model.name + ": " + error.what());
   }
@@ -232,8 +234,8 @@ Program StagedProgram::interface() const {
 
 size_t StagedProgram::compiledVersions() const {
   size_t count = 0;
-  for (const auto &stage : stages())
-    count += stage->model->compiledVersions();
+  for (const auto &region : regions())
+    count += modelOf(*region).compiledVersions();
   return count;
 }
 
@@ -251,34 +253,52 @@ std::vector<int64_t> StagedProgram::bind(std::span<const RuntimeValue> inputs) c
   return symbols;
 }
 
-std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Evaluation how,
-                                             const std::vector<bool> &wanted, Rounding rounding) {
-  return run(inputs, Call{how, maxIterations(model.settings), nullptr, rounding}, wanted);
+void StagedProgram::finishCompiling() const {
+  for (const auto &region : regions())
+    modelOf(*region).finishCompiling();
+}
+
+std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs,
+                                             const std::vector<bool> &wanted) {
+  adaptive::Executor executor;
+  return run(inputs, executor, wanted);
+}
+
+std::vector<RuntimeValue> StagedProgram::reference(std::span<const RuntimeValue> inputs) {
+  ReferenceExecutor executor;
+  return run(inputs, executor, {});
+}
+
+std::vector<RuntimeValue> StagedProgram::roundedReference(std::span<const RuntimeValue> inputs,
+                                                          uint64_t seed, double scale) {
+  RoundedExecutor executor(seed, scale);
+  return run(inputs, executor, {});
 }
 
 std::vector<RuntimeValue> StagedProgram::runProfiled(std::span<const RuntimeValue> inputs,
                                                      std::vector<StageStep> &steps) {
-  StageProfile profile(/*predicts=*/false);
+  ProfilingExecutor profile(/*predicts=*/false);
   profile.beginCall();
-  std::vector<RuntimeValue> results =
-      run(inputs, Call{Evaluation::Compiled, maxIterations(model.settings), &profile}, {});
+  std::vector<RuntimeValue> results = run(inputs, profile, {});
   steps = profile.steps();
   return results;
 }
 
 std::vector<StageStep> StagedProgram::profile(std::span<const RuntimeValue> inputs, int calls) {
-  StageProfile profile(/*predicts=*/true);
+  ProfilingExecutor profile(/*predicts=*/true);
   for (int i = 0; i < std::max(calls, 1); ++i) {
     profile.beginCall();
-    run(inputs, Call{Evaluation::Compiled, maxIterations(model.settings), &profile}, {});
+    run(inputs, profile, {});
   }
   return profile.steps();
 }
 
-std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs, Call call,
+std::vector<RuntimeValue> StagedProgram::run(std::span<const RuntimeValue> inputs,
+                                             adaptive::Executor &executor,
                                              const std::vector<bool> &wanted) {
   bind(inputs);
-  std::vector<RuntimeValue> results = plan->run(inputs, nullptr, call, wanted);
+  adaptive::GraphCall call{executor, adaptive::maxIterations(model.settings.maxIterations)};
+  std::vector<RuntimeValue> results = onnxGraph->graph.run(inputs, nullptr, call, wanted);
   for (size_t i = 0; i < results.size(); ++i) {
     const onnx::ValueInfo &declared = outputs()[i];
     const Tensor *tensor = results[i].tensor();

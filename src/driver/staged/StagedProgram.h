@@ -1,8 +1,9 @@
-// A model that needs several programs, because shapes, control flow or constants depend on data: it
-// runs in stages, each a program that is compiled when a call reaches it, and cached (GraphPlan.h).
+// A model that needs several programs, because shapes, control flow or constants depend on data:
+// each is compiled when a call reaches it, and kept (adaptive/Graph.h).
 #pragma once
 
-#include "driver/staged/GraphPlan.h"
+#include "driver/Model.h"
+#include "driver/staged/OnnxGraph.h"
 
 namespace headrace::staged {
 
@@ -13,7 +14,7 @@ public:
   /// Whether nodes are much cheaper on the host than in a program for that target.
   static bool isCheaperFor(const onnx::Model &file, const std::string &target);
 
-  /// `reason` is what kept it from being one program, where it was tried. Throws Error if an
+  /// `reason` is what kept it from being one program, if it was tried. Throws Error if an
   /// operator is not supported.
   StagedProgram(std::string name, onnx::Model file, const Settings &settings,
                 std::string reason = "");
@@ -28,33 +29,45 @@ public:
   Program interface() const;
 
   /// Throws Error if inputs differ from their declarations. `wanted` is as in Model::runValues.
-  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Evaluation how,
-                                const std::vector<bool> &wanted = {}, Rounding rounding = {});
+  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs,
+                                const std::vector<bool> &wanted = {});
+  /// The programs operator by operator in double precision.
+  std::vector<RuntimeValue> reference(std::span<const RuntimeValue> inputs);
+  /// The programs as Model::roundedReference evaluates them.
+  std::vector<RuntimeValue> roundedReference(std::span<const RuntimeValue> inputs, uint64_t seed,
+                                             double scale);
+  /// Its parts are run by this executor.
+  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, adaptive::Executor &executor,
+                                const std::vector<bool> &wanted = {});
   /// Results and steps of one run, without predictions.
   std::vector<RuntimeValue> runProfiled(std::span<const RuntimeValue> inputs,
                                         std::vector<StageStep> &steps);
-  /// The steps of such a run, each with its median over so many.
+  /// The steps of such a run, each with its median over `calls` runs.
   std::vector<StageStep> profile(std::span<const RuntimeValue> inputs, int calls);
   /// The values of the symbols. Throws Error as run does.
   std::vector<int64_t> bind(std::span<const RuntimeValue> inputs) const;
 
-  /// The programs compiled so far, and how many versions of them.
-  std::vector<std::shared_ptr<const Stage>> stages() const { return plan->stages(); }
+  /// The programs made so far, and how many versions of them.
+  std::vector<std::shared_ptr<const adaptive::Region>> regions() const {
+    return onnxGraph->graph.regions();
+  }
   size_t compiledVersions() const;
+  /// Waits until no version is being compiled in the background.
+  void finishCompiling() const;
+  /// The graph that runs, shared with whoever packs it.
+  std::shared_ptr<adaptive::Graph> graph() const { return {onnxGraph, &onnxGraph->graph}; }
   /// A report on them, at the sizes that they were made for. Throws Error before the first run.
   Explanation explain() const;
   /// The nodes of the host by name, and how many others there are.
   std::string text() const;
 
 private:
-  std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, Call call,
-                                const std::vector<bool> &wanted);
   const std::vector<onnx::ValueInfo> &outputs() const { return model.file.graph.outputs; }
 
-  StagedModel model;
+  SplitModelFile model;
   std::string reason;
   std::vector<onnx::ValueInfo> declaredInputs;
-  std::unique_ptr<GraphPlan> plan;
+  std::shared_ptr<OnnxGraph> onnxGraph;
 };
 
 } // namespace headrace::staged

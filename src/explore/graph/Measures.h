@@ -11,7 +11,7 @@ int64_t totalWork(const TaskGraph &graph);
 /// Elements that all edges carry.
 int64_t totalVolume(const TaskGraph &graph);
 
-/// The longest way from source to sink where every task waits for the end of its predecessors: no
+/// The longest way from source to sink if every task waits for the end of its predecessors: no
 /// schedule without streaming is shorter.
 int64_t criticalPath(const TaskGraph &graph);
 

@@ -27,7 +27,7 @@ struct Task {
   std::vector<std::string> operators;
   std::string place;
   /// Points of the operators' iteration domains that it computes; none if it only moves elements
-  /// or adds up what others computed.
+  /// or accumulates what others computed.
   int64_t points = 0;
   /// How many of the program's inputs the edge from the source stands for.
   int loads = 1;

@@ -11,7 +11,7 @@ namespace headrace::explore {
 struct Stream {
   int task;
   int64_t volume;
-  int input = -1; ///< which one, where it is an input
+  int input = -1; ///< which one, if it is an input
 
   bool isInput() const { return input >= 0; }
   bool operator==(const Stream &) const = default;
@@ -21,7 +21,7 @@ class GraphWriter {
 public:
   explicit GraphWriter(std::string name);
 
-  /// Tasks from now on compute these operators; their names begin with the name, or where that was
+  /// Tasks from now on compute these operators; their names begin with the name, or if that was
   /// there before, with it and a number.
   void beginOperator(const std::string &name, std::vector<std::string> operators,
                      std::string place = "");

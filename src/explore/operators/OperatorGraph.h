@@ -17,7 +17,7 @@ struct ContractionSizes {
   int64_t points() const { return batch * m * n * k; }
 };
 
-/// Systems of equations; `scale` is the number of elements of a number, 2 for complex ones.
+/// Linear systems; `scale` is the number of elements of a number, 2 for complex ones.
 struct SystemSizes {
   int64_t batch, unknowns, columns, scale;
   bool positiveDefinite = false;
@@ -26,14 +26,14 @@ struct SystemSizes {
 struct Operator {
   enum class Kind {
     Input,       ///< of the program
-    View,        ///< the same elements, in another order where its operand is `Stored`
+    View,        ///< the same elements, in another order if its operand is `Stored`
     Map,         ///< element by element
     Reduction,   ///< of one operand, or of windows of it
     Contraction, ///< of one operand with weights, or of two
     Convolution, ///< a contraction of filters with patches of its operand
     Copy,        ///< of part of its operand, or of its operand into part of the result
     Concat,
-    Systems, ///< solutions of systems of equations, from matrices and right sides
+    Systems, ///< solutions of linear systems, from matrices and right-hand sides
     Other    ///< whatever reads all of its operands before it begins
   };
   enum class Access {
@@ -53,7 +53,7 @@ struct Operator {
   /// The sizes of a contraction, a convolution or a linear system.
   ContractionSizes contraction{1, 1, 1};
   SystemSizes systems{1, 1, 1, 1};
-  /// The user's operators that it consists of, and where they stand.
+  /// The user's operators that it consists of, and where they are.
   std::vector<std::string> names{};
   std::string place{};
   int kernel = -1; ///< the kernel that the compiler puts it into

@@ -11,7 +11,7 @@ namespace headrace::explore {
 std::vector<Form> formsOf(const Operator &op);
 
 /// Points of the program's iteration domains, which the tasks of its graph have in all. Those of
-/// systems of equations depend on the factorization.
+/// linear systems depend on the factorization.
 int64_t pointsOf(const OperatorGraph &program, const std::vector<Form> &forms);
 
 /// The graph of the program, or of one operator alone, whose operands are inputs then. `forms` has

@@ -68,7 +68,7 @@ Cut cutOf(const ContractionSizes &s, Form form, const TaskOptions &options) {
   }
 }
 
-// Rank-1 products, added up in a tree for each of a batch.
+// Rank-1 products, accumulated in a tree for each of a batch.
 Stream writeProducts(GraphWriter &writer, const std::vector<Stream> &held, const Cut &cut,
                      const ContractionSizes &s, bool tight) {
   std::vector<Stream> sums, all;

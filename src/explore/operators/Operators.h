@@ -9,10 +9,10 @@ namespace headrace::explore {
 
 enum class Form {
   MatrixVector,     ///< "mv": a task for each of n columns, A b_j
-  OuterProduct,     ///< "op": a task for each of k rank-1 products, which are added up
+  OuterProduct,     ///< "op": a task for each of k rank-1 products, which are accumulated
   LeftMatrixVector, ///< "lmv": a task for each of m rows, a_i B
   Direct,           ///< "direct", of convolutions: a task for each filter and tap, no patches
-  Lu,               ///< "lu", of systems of equations
+  Lu,               ///< "lu", of linear systems
   Cholesky          ///< "cholesky", of those whose matrices are positive definite
 };
 
@@ -29,8 +29,8 @@ std::string_view nameOf(Convention convention);
 
 struct TaskOptions {
   Convention convention = Convention::Tight;
-  /// Tasks that one operator is cut into, beside those that move its elements: where its axis is
-  /// longer, a task takes an equal share of it.
+  /// Tasks that one operator is cut into, in addition to those that move its elements: if its axis
+  /// is longer, a task takes an equal share of it.
   int64_t maxTasks = 4096;
 };
 
@@ -43,7 +43,8 @@ Stream writeContraction(GraphWriter &writer, const std::vector<Stream> &operands
 Stream writeConvolution(GraphWriter &writer, const std::vector<Stream> &operands,
                         const ContractionSizes &sizes, Form form, const TaskOptions &options,
                         int64_t fusedPoints = 0);
-/// Factorizations, and two triangular systems for each; `operands` are matrices and right sides.
+/// Factorizations, and two triangular systems for each; `operands` are matrices and right-hand
+/// sides.
 Stream writeSystems(GraphWriter &writer, const std::vector<Stream> &operands,
                     const SystemSizes &sizes, Form form, const TaskOptions &options,
                     int64_t fusedPoints = 0);

@@ -29,7 +29,7 @@ Shape shapeIn(const Json &json, const char *name) {
   for (const Json &extent : list(json, name))
     shape.push_back(integerOf(extent, 1, maxExtent));
   if (shape.empty() || shape.size() > 8)
-    throw JsonFault(std::string(name) + ": expected 1 to 8 numbers, got " +
+    throw JsonFault(std::string(name) + ": expected 1 to 8 values, got " +
                     std::to_string(shape.size()));
   return shape;
 }

@@ -16,7 +16,7 @@ struct Baseline {
 };
 
 /// Tasks in the order of the work that is left after them (critical path first), those with more
-/// successors first; each where it ends first, in gaps between others, too.
+/// successors first; each if it ends first, in gaps between others, too.
 Baseline scheduleWithoutStreams(const TaskGraph &graph, int processingElements);
 
 } // namespace headrace::explore

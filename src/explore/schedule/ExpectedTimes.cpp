@@ -28,7 +28,7 @@ public:
     int64_t lastRead = std::max(neighbours.lastArrival, times.start + task.input - 1);
     times.firstOutput =
         std::min(times.start + collecting(number, neighbours.streamsIn), lastRead) + 1;
-    // Where others wait for its end, it counts that everybody may hold up its streams.
+    // If others wait for its end, it counts that everybody may hold up its streams.
     Fraction out = 1;
     if (neighbours.streamsOut)
       out = Fraction::ratio(neighbours.endIsWaitedFor ? paces[number] : largestAfter[number],

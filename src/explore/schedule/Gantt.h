@@ -1,4 +1,4 @@
-// A schedule as a picture.
+// A schedule as a chart.
 #pragma once
 
 #include "explore/schedule/Schedule.h"
@@ -6,7 +6,7 @@
 namespace headrace::explore {
 
 /// An SVG with a lane for each processing element, and a colour for each operator (for each task
-/// where the tasks name none). Lines stand where a block begins; tasks too short to be seen alone
+/// if the tasks name none). Lines stand where a block begins; tasks too short to be seen alone
 /// are drawn as one with their neighbours.
 std::string ganttSvg(const TaskGraph &graph, const Schedule &schedule, const std::string &title);
 

@@ -21,7 +21,7 @@ struct ScheduledEdge {
   bool streams = false;  ///< else the receiver waits for the end of the sender
   Fraction interval = 1; ///< cycles from element to element, once the pace is settled
   /// Elements that the stream's buffer holds: with that many no task waits longer than planned, so
-  /// nothing can stall. 0 where nothing streams.
+  /// nothing can stall. 0 if nothing streams.
   int64_t capacity = 0;
 };
 

@@ -173,7 +173,7 @@ private:
       task = way.back().other;
     }
     way.erase(way.begin(), way.begin() + at[task]);
-    // Where room is waited for, those before it may wait for room, too. The buffer to enlarge is
+    // If room is waited for, those before it may wait for room, too. The buffer to enlarge is
     // the last of them, whose receiver waits for something else.
     for (size_t i = 0; i < way.size(); ++i)
       if (way[i].what == Wait::For::Room && way[(i + 1) % way.size()].what != Wait::For::Room) {

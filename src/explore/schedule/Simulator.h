@@ -35,7 +35,7 @@ struct Simulation {
   std::vector<SimulatedTask> tasks;
   int64_t makespan = 0;
   /// The circle, from a task that waits for room in the buffer to enlarge if there is one; empty
-  /// where all tasks ended.
+  /// if all tasks ended.
   std::vector<Wait> deadlock;
 };
 

@@ -7,7 +7,7 @@
 namespace headrace::explore {
 
 /// Both fill a block with tasks that have no more work than the task the block began with and on
-/// which they depend: what has more would slow it down. Where only such tasks are left,
+/// which they depend: what has more would slow it down. If only such tasks are left,
 enum class Partitioner {
   LargestFirst, ///< the one with the most work opens a new block (SB-LTS)
   Relaxed       ///< the one with the least work is taken all the same: blocks are full (SB-RLX)

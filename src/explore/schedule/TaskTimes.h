@@ -22,7 +22,7 @@ std::vector<ScheduledTask> timesOf(const TaskGraph &graph, const Schedule &sched
                                    const TimeTask &timeTask);
 
 /// Cycles from the start of a task that reads an element every `interval` cycles to its first
-/// output, which is there one cycle after the last element it takes was read. Where the rate is no
+/// output, which is there one cycle after the last element it takes was read. If the rate is no
 /// integer, elements come unevenly: a steady pace that begins with this one never waits for one.
 inline int64_t beforeFirstOutput(const Task &task, const Fraction &interval) {
   Fraction rate = task.rate();

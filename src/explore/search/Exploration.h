@@ -24,7 +24,7 @@ struct Outcome {
   int64_t baselineOffChip = 0;
   /// What no schedule of the graph is below: cycles of its critical path, volume off chip.
   int64_t criticalPath = 0, minOffChip = 0;
-  /// The least work of all implementations that it is compared with; its own where there are none.
+  /// The least work of all implementations that it is compared with; its own if there are none.
   int64_t comparedWork = 0;
   double streamingRatio = 0;        ///< makespan over the streaming depth (SSLR)
   std::optional<int64_t> simulated; ///< none if it was not asked for or would take too long

@@ -25,7 +25,7 @@ public:
     return from + (to - from) * (std::log10(std::max(value, 1.0)) - low) / (high - low);
   }
 
-  /// 1, 2 and 5 times the powers of ten that are on it, and more where there is room.
+  /// 1, 2 and 5 times the powers of ten that are on it, and more if there is room.
   std::vector<double> ticks() const {
     std::vector<double> found, digits = {1, 2, 5};
     if (high - low < 1)

@@ -29,7 +29,7 @@ struct Exploration {
 };
 
 /// A table for each operator that has a choice, those of equal sizes as one, and one for the whole
-/// program where that is more than such an operator.
+/// program if that is more than such an operator.
 std::vector<Exploration> exploreOperators(const OperatorGraph &program,
                                           const ExploreOptions &options,
                                           const ArrayMachine &machine);

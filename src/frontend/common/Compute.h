@@ -12,7 +12,7 @@ struct Read {
 };
 
 struct Compute {
-  /// Sizes of the result, then of the dimensions that are combined away.
+  /// Sizes of the result, then of the dimensions that are reduced.
   SymbolicShape domain;
   unsigned reduced = 0;
   hr::ReduceKind combine = hr::ReduceKind::Sum;
@@ -48,7 +48,7 @@ public:
   Value equal(Value a, Value b) { return this->ScalarMath::compare(Compare::Equal, a, b); }
   /// Whether 0 <= a < high.
   Value isInside(Value a, Value high);
-  /// An index that counts from the end where it is negative.
+  /// An index that counts from the end if it is negative.
   Value fromEnd(Value index, mlir::AffineExpr size);
   Value isNaN(Value a);
   /// The float rounded down.
@@ -64,7 +64,7 @@ private:
 
 using PointFormula = llvm::function_ref<mlir::Value(PointMath &)>;
 
-/// The tensor that the formula gives; evaluated at once where it reads nothing and sizes are known.
+/// The tensor that the formula gives; evaluated at once if it reads nothing and sizes are known.
 mlir::Value writeCompute(OperatorBuilder &b, const Compute &compute, PointFormula formula);
 
 /// Dimensions [begin, end) of a domain, as places of reads.

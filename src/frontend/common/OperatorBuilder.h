@@ -25,7 +25,7 @@ public:
   /// An operator whose result type follows from its operands.
   template <class Op, class... Args> mlir::Value infer(Args &&...args) {
     mlir::OperationState op(loc, Op::getOperationName());
-    // The builder that infers would end the process where the rule is not met.
+    // The builder that infers would end the process if the rule is not met.
     Op::build(builder, op, builder.getIndexType(), std::forward<Args>(args)...);
     op.types.clear();
     if (failed(Op::inferReturnTypes(context, loc, op.operands, op.attributes.getDictionary(context),
@@ -67,14 +67,14 @@ public:
   mlir::AffineExpr dim(int64_t size) const { return constantDim(size, context); }
   /// Number of elements of these dimensions.
   mlir::AffineExpr product(llvm::ArrayRef<mlir::AffineExpr> dims) const;
-  /// Restricts dynamic dimensions so that the expression is not negative; fails where that is
+  /// Restricts dynamic dimensions so that the expression is not negative; fails if that is
   /// impossible.
   void requireNonNegative(mlir::AffineExpr expr, const char *what);
   bool tryRequireNonNegative(mlir::AffineExpr expr);
   /// Whether the expression is negative for all sizes that the program is meant for.
   bool isNegative(mlir::AffineExpr expr) const { return symbols.isNegative(expr); }
   /// Whether the expression is not negative, for all sizes that the program is meant for from here
-  /// on (see Symbols); fails where that depends on several of them.
+  /// on (see Symbols); fails if that depends on several of them.
   bool decideNonNegative(mlir::AffineExpr expr, const char *what);
   /// The type, once its sizes are found to be neither negative nor absurd.
   mlir::RankedTensorType checkedType(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::Type type) const;

@@ -6,7 +6,7 @@
 namespace headrace {
 
 /// The sum of products of two tensors whose dimensions have letters, as in "mk", "kn" and "mn":
-/// dimensions that the result lacks are summed over, in the type `accumulator` where one is given.
+/// dimensions that the result lacks are summed over, in the type `accumulator` if one is given.
 mlir::Value contract(OperatorBuilder &b, mlir::Value lhs, mlir::Value rhs, llvm::StringRef lhsDims,
                      llvm::StringRef rhsDims, llvm::StringRef resultDims,
                      mlir::Type accumulator = {});

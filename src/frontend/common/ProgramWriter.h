@@ -1,5 +1,5 @@
 // The frame of a level-1 program that every front end writes: a module with the function `main`,
-// its named inputs and outputs, its symbolic sizes.
+// its named inputs and outputs, its dynamic dimensions.
 #pragma once
 
 #include "frontend/common/Symbols.h"
@@ -18,7 +18,7 @@ public:
 
   mlir::OpBuilder builder;
   Symbols symbols;
-  /// The last diagnostic of MLIR: the reason why an operator was refused.
+  /// The last diagnostic of MLIR: the reason why an operator was rejected.
   std::string diagnostics;
 
   mlir::Value addInput(llvm::StringRef name, mlir::RankedTensorType type);

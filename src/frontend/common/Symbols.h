@@ -12,7 +12,7 @@ namespace headrace {
 
 class Symbols {
 public:
-  /// For a program that is meant for `given` sizes alone. Where that is one value of a size, it is
+  /// For a program that is meant for `given` sizes alone. If that is one value of a size, it is
   /// that number and not free.
   explicit Symbols(mlir::MLIRContext *context, SizeRanges given = {})
       : context(context), given(std::move(given)) {}
@@ -25,12 +25,12 @@ public:
     return llvm::is_contained(symbolNames, name) || numbers.contains(name);
   }
 
-  /// Restricts the program to sizes where the expression is not negative; false, and nothing
-  /// changes, where that cannot be said as a range of one size, or no size is left.
+  /// Restricts the program to sizes if the expression is not negative; false, and nothing
+  /// changes, if that cannot be said as a range of one size, or no size is left.
   bool requireNonNegative(mlir::AffineExpr expr);
   /// Whether the expression is negative for all sizes that the program is meant for.
   bool isNegative(mlir::AffineExpr expr) const;
-  /// Whether the expression is not negative. Where sizes differ in that, the program is restricted
+  /// Whether the expression is not negative. If sizes differ in that, the program is restricted
   /// to those for which it is not, unless these are 0 and 1 at most; nullopt if no range of one
   /// size tells them apart.
   std::optional<bool> decideNonNegative(mlir::AffineExpr expr);
@@ -38,7 +38,7 @@ public:
   const std::vector<std::string> &names() const { return symbolNames; }
   llvm::ArrayRef<int64_t> minima() const { return least; }
   llvm::ArrayRef<int64_t> maxima() const { return most; }
-  /// The expected value of each, as told or by its name; 0 where nothing is known.
+  /// The expected value of each, as told or by its name; 0 if nothing is known.
   llvm::ArrayRef<int64_t> expected() const { return expectedSizes; }
   bool hasRanges() const;
 

@@ -1,5 +1,5 @@
 // How a stage reads its tensors. A read whose indices are linear is a map of the operand, after a
-// slice where it starts somewhere inside; one that may leave its tensor under a condition reads a
+// slice if it starts somewhere inside; one that may leave its tensor under a condition reads a
 // padded copy; anything else is read by index, point by point.
 #pragma once
 

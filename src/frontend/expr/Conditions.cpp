@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace headrace::expr {
 
-/// The comparison that holds where this one does not.
+/// The comparison that holds if this one does not.
 static Op opposite(Op op) {
   switch (op) {
   case Op::Less:

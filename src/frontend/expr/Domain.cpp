@@ -187,7 +187,7 @@ bool Domain::isNonNegative(AffineExpr expr, bool hasPoint) const {
   Symbols known = symbols;
   if (hasPoint)
     for (AffineExpr size : sizes)
-      // Where this cannot be said of one size it says nothing.
+      // If this cannot be said of one size it says nothing.
       (void)known.requireNonNegative(size - 1);
   // Every symbol is its least value and something that is not negative.
   SmallVector<AffineExpr> shifted;

@@ -60,11 +60,11 @@ public:
   std::optional<LinearIndex> linear(const Expr &index) const;
   /// The least and greatest value over the domain.
   Range range(const LinearIndex &index) const;
-  /// Whether the index lies in 0 to size - 1 all over the domain; nullopt if it depends on data
+  /// Whether the index is in 0 to size - 1 all over the domain; nullopt if it depends on data
   /// or is not understood.
   std::optional<bool> staysInside(const Expr &index, mlir::AffineExpr size) const;
 
-  /// Whether the expression is 0 or more for all sizes the program is meant for; where a point is
+  /// Whether the expression is 0 or more for all sizes the program is meant for; if a point is
   /// asked for, only sizes for which the domain has one count.
   bool isNonNegative(mlir::AffineExpr expr, bool hasPoint) const;
 

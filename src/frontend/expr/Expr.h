@@ -1,9 +1,9 @@
 // Scalar expressions over the elements of tensors, positions and sizes. They are what a stage
 // computes at one point (see Stage.h). Immutable and cheap to copy; no MLIR here.
 //
-// Types. Numbers, positions (axes) and sizes are weak: beside anything else they take its type.
+// Types. Numbers, positions (axes) and sizes are weak: next to anything else they take its type.
 //   bool < integers < floats; within a kind the wider type; f16 with bf16 is f32
-//   a float number beside integers or bools is f64; alone it is f32, a whole number i64
+//   a float number next to integers or bools is f64; alone it is f32, an integer i64
 //   arithmetic on bools counts them, in i64
 //   / on integers and functions of real numbers (exp, ...) give f64; of weak ones, f32
 //   // and % round toward minus infinity, as in Python; an integer divided by zero is 0

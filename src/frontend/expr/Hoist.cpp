@@ -29,7 +29,7 @@ private:
 
   void flatten() {
     std::vector<Axis> scope = stage->axes;
-    // Half precision is combined in single: a sum in eight bits of mantissa stops growing at 256.
+    // f16 and bf16 are reduced in f32: a sum in eight bits of mantissa stops growing at 256.
     Expr body = inSingle(stage->body);
     FlatStage flat{stage, name, nullptr, body};
     if (body.op() == Op::Reduce) {

@@ -1,4 +1,4 @@
-// A stage as the importer sees it: one expression, combined along axes or not. Reductions that
+// A stage as the importer sees it: one expression, reduced along axes or not. Reductions that
 // stand inside other expressions become stages of their own.
 #pragma once
 

@@ -12,7 +12,7 @@ namespace headrace::expr {
 struct DataIndex {
   Expr read;
   size_t dim;
-  /// The index where the element is read, `unread` where conditions keep it from being read.
+  /// The index where the element is read, `unread` if conditions keep it from being read.
   Expr value;
   bool isGuarded;
 

@@ -17,7 +17,7 @@ static Expr positionOf(const std::shared_ptr<const AxisInfo> &info) {
 Axis::Axis(std::shared_ptr<const AxisInfo> axis)
     : info(std::move(axis)), position(positionOf(info)) {}
 
-/// Sizes are whole numbers made of numbers and dynamic dimensions.
+/// Sizes are integers made of numbers and dynamic dimensions.
 static void checkSize(const std::string &what, const Expr &size) {
   bool fits = isInteger(size.dtype());
   if (fits)
@@ -188,7 +188,7 @@ Expr reduce(const Reducer &reducer, const Expr &value, const std::vector<Axis> &
   reduction.combined = reducer.combine(reduction.first, reduction.second);
   if (!reduction.combined->weak && reduction.combined.dtype() != type)
     throw Error(ErrorKind::TypeMismatch,
-                what + ": expected to combine values of type " +
+                what + ": expected a reduction of values of type " +
                     std::string(headrace::nameOf(type)) + " into one, got " +
                     std::string(headrace::nameOf(reduction.combined.dtype())));
   reduction.combined = cast(reduction.combined, type);

@@ -36,7 +36,7 @@ Axis axis(const Expr &low, const Expr &high, const std::string &name = "");
 
 struct StageInfo;
 
-/// A batch of systems of equations (`hr.solve`).
+/// A batch of linear systems (`hr.solve`).
 struct Systems {
   std::shared_ptr<const StageInfo> matrix, right;
   bool complex = false, positiveDefinite = false;
@@ -84,8 +84,8 @@ using PointFunction = std::function<Expr(const std::vector<Expr> &)>;
 Stage compute(std::vector<Expr> shape, const PointFunction &body, const std::string &name = "",
               std::vector<std::string> axisNames = {});
 
-/// The solution x of a x = b for matrices [..., n, n] and right sides [..., n, r] of f32 or f64.
-/// Complex ones have a last dimension of 2.
+/// The solution x of a x = b for matrices [..., n, n] and right-hand sides [..., n, r] of f32 or
+/// f64. Complex ones have a last dimension of 2.
 Stage solve(const Stage &matrix, const Stage &right, bool complex, bool positiveDefinite,
             const std::string &name = "");
 

@@ -203,7 +203,7 @@ private:
 
   [[noreturn]] void failCombine(const Expr &expr) const {
     throw Error(ErrorKind::InvalidArgument,
-                subject() + ": expected a function of the two values alone to combine them, got " +
+                subject() + ": expected a reduction function of the two values alone, got " +
                     expr.text());
   }
 

@@ -83,6 +83,11 @@ OpenSize GraphBuilder::symbol(const std::string &name, int64_t expected) {
   return std::get<OpenSize>(impl->add(impl->writer.symbols.get(name)));
 }
 
+void GraphBuilder::bound(OpenSize size, int64_t limit, bool isLow) {
+  AffineExpr expr = impl->get(Size(size));
+  impl->op().requireNonNegative(isLow ? expr - limit : limit - expr, "its range");
+}
+
 Size GraphBuilder::arithmetic(const std::string &function, const Size &a, const Size &b) {
   try {
     DimExpr x = toDimExpr(impl->get(a)), y = toDimExpr(impl->get(b));
@@ -109,6 +114,8 @@ Size GraphBuilder::arithmetic(const std::string &function, const Size &a, const 
   }
   throw InternalError("no function of sizes is called " + function);
 }
+
+bool GraphBuilder::isNegative(const Size &size) { return impl->op().isNegative(impl->get(size)); }
 
 Node GraphBuilder::input(const std::string &name, DType type, const Sizes &sizes) {
   RankedTensorType tensor =
@@ -164,7 +171,7 @@ Node GraphBuilder::elementwise(const std::string &function, const std::vector<No
     op.fail(ErrorKind::TypeMismatch, "select: expected a condition of bool, got {0}",
             typeText(impl->elementType(operands[0])));
   if (formula->floatsOnly && !isa<FloatType>(type))
-    op.fail(ErrorKind::TypeMismatch, "{0}: expected floating-point numbers, got {1}", function,
+    op.fail(ErrorKind::TypeMismatch, "{0}: expected floating-point values, got {1}", function,
             typeText(type));
   SmallVector<Value> values = impl->get(operands);
   if (formula->divides)
@@ -306,9 +313,35 @@ Node GraphBuilder::attention(Node query, Node key, Node value, std::optional<Nod
       b.getF64FloatAttr(scale), b.getBoolAttr(causal), b.getBoolAttr(zeroMasked)));
 }
 
+/// The matrix that a batch consists of copies of; null if the batch may be anything else.
+static Value repeatedMatrix(Value batch) {
+  Value source = batch;
+  auto operand = [](Operation *op) { return op->getOperand(0); };
+  while (Operation *op = source.getDefiningOp()) {
+    bool isSame = isa<hr::ReshapeOp>(op) && shapeOf(source) == shapeOf(operand(op));
+    if (!isSame && !isa<hr::BroadcastOp>(op))
+      break;
+    source = operand(op);
+    if (isa<hr::BroadcastOp>(op))
+      break;
+  }
+  SymbolicShape own = shapeOf(source), all = shapeOf(batch);
+  bool isMatrix = own.size() == 2 && all.size() > 2;
+  return isMatrix && ArrayRef(all).take_back(2) == ArrayRef(own) ? source : Value();
+}
+
 Node GraphBuilder::matrixProduct(Node a, Node b) {
   OperatorBuilder op = impl->op();
-  return impl->add(headrace::matrixProduct(op, impl->get(a), impl->get(b)));
+  Value lhs = impl->get(a), rhs = impl->get(b);
+  // One product for all matrices of a batch, whose rows follow each other.
+  if (Value matrix = repeatedMatrix(rhs); matrix && shapeOf(lhs).size() == shapeOf(rhs).size()) {
+    SymbolicShape shape = shapeOf(lhs);
+    AffineExpr rows = op.product(ArrayRef(shape).drop_back());
+    Value product = headrace::matrixProduct(op, op.reshape(lhs, {rows, shape.back()}), matrix);
+    shape.back() = shapeOf(rhs).back();
+    return impl->add(op.reshape(product, shape));
+  }
+  return impl->add(headrace::matrixProduct(op, lhs, rhs));
 }
 
 Node GraphBuilder::contract(const std::string &equation, Node a, Node b) {

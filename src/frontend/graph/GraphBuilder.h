@@ -50,10 +50,14 @@ public:
   void at(const std::string &node);
 
   // Sizes
-  /// `expected`: what it will be, about; 0 where that is not known.
+  /// `expected`: what it will be, about; 0 if that is not known.
   OpenSize symbol(const std::string &name, int64_t expected = 0);
+  /// Restricts the program to values of at least, or at most, the limit.
+  void bound(OpenSize size, int64_t limit, bool isLow);
   /// "add", "sub", "mul", "floordiv", "ceildiv", "mod" of two sizes.
   Size arithmetic(const std::string &function, const Size &a, const Size &b);
+  /// Whether the expression is negative for all sizes that the program serves.
+  bool isNegative(const Size &size);
 
   // The program's face
   Node input(const std::string &name, DType type, const Sizes &sizes);
@@ -77,7 +81,7 @@ public:
   Node slice(Node x, const Sizes &starts, const Sizes &sizes, const Integers &steps);
   Node concat(const std::vector<Node> &parts, int64_t axis);
   Node pad(Node x, const Integers &low, const Integers &high, double value);
-  /// Negative indices count from the end where `fromEnd` says so. An index that does not exist is
+  /// Negative indices count from the end if `fromEnd` says so. An index that does not exist is
   /// an error when the program runs.
   Node gather(Node data, Node indices, int64_t axis, bool fromEnd);
   /// The numbers of classes, each in [0, classes) or `ignored`; another one is an error when the

@@ -35,7 +35,7 @@ static Value power(ScalarMath &m, Value base, Value exponent, std::optional<doub
   return m.op<math::PowFOp>(base, exponent);
 }
 
-/// Within a 64-bit integer, as SystemDS's functions of whole numbers go through one.
+/// Within a 64-bit integer, as SystemDS's functions of integers go through one.
 static Value withinInteger(ScalarMath &m, Value x) {
   return m.min(m.max(x, m.number(x, -0x1p63)), m.number(x, 0x1p63));
 }

@@ -54,7 +54,7 @@ private:
   RankedTensorType inputType(int id) {
     return dag.nodes[id].isMatrix() ? tensorType(shape(id), f64) : RankedTensorType::get({}, f64);
   }
-  /// The operand as it is, and as a matrix or a vector where it must be one.
+  /// The operand as it is, and as a matrix or a vector if it must be one.
   Value operand(OperatorBuilder &build, int id);
   Value asMatrix(OperatorBuilder &build, int id);
   Value asVector(OperatorBuilder &build, int id);
@@ -111,7 +111,7 @@ Value SegmentImporter::asMatrix(OperatorBuilder &build, int id) {
 
 Value SegmentImporter::asVector(OperatorBuilder &build, int id) {
   Value value = operand(build, id);
-  // A matrix of one cell, too: its two dimensions would make a row of a vector beside it.
+  // A matrix of one cell, too: its two dimensions would make a row of a vector next to it.
   return hasOneColumn(id) && !isFlat(id) ? build.reshape(value, dim(dag.nodes[id].known.rows))
                                          : value;
 }

@@ -8,7 +8,7 @@
 
 namespace headrace::script {
 
-/// Matrices are f64 of rank 2, or of rank 1 where they are columns; scalars have rank 0. Inputs are
+/// Matrices are f64 of rank 2, or of rank 1 if they are columns; scalars have rank 0. Inputs are
 /// those of the segment in order, then one without cells for each hidden symbol; symbols of the
 /// graph are the program's.
 mlir::OwningOpRef<mlir::ModuleOp> importSegment(const Dag &dag, const Segment &segment,

@@ -67,7 +67,7 @@ std::optional<Header> readHeader(const Fields &fields) {
                               : header.bits == 16 ? of16[c]
                                                   : of32[c];
   }
-  // The masks of a short header stand behind it, where else the palette is.
+  // The masks of a short header are behind it, where else the palette is.
   header.palette = kFileHeader + size + (hasMasks && size == kHeader ? 12 : 0);
   header.paletteEntry = isOld ? 3 : 4;
   header.paletteSize = header.bits <= 8 ? size_t(1) << header.bits : 0;

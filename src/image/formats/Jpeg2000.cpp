@@ -76,7 +76,7 @@ struct Reader {
   }
 };
 
-/// A component at a pixel of the picture, from 0 to 255; components may have fewer samples.
+/// A component at a pixel of the image, from 0 to 255; components may have fewer samples.
 int sampleAt(const opj_image_comp_t &component, int64_t x, int64_t y) {
   x = std::min<int64_t>(x / component.dx, component.w - 1);
   y = std::min<int64_t>(y / component.dy, component.h - 1);

@@ -1,12 +1,12 @@
 // A library of the system that decodes a format. Its headers give the types when Headrace is built;
-// the library itself is needed only where such a picture is.
+// the library itself is needed only if such an image is.
 #pragma once
 
 namespace headrace::image {
 
 class SystemLibrary {
 public:
-  /// Loads it for as long as the process lives. Throws Error, with the package to install, where it
+  /// Loads it for as long as the process lives. Throws Error, with the package to install, if it
   /// is not there.
   SystemLibrary(const char *format, const char *file, const char *package);
 

@@ -1,4 +1,4 @@
-// A machine with coarse operators, as a file describes it:
+// A machine with intrinsics of its own, as a file describes it:
 //
 //   {"name": "vector-64", "element": "float16", "saturates": false, "accumulate": "float32",
 //    "chip_bytes": 4194304,
@@ -6,8 +6,8 @@
 //    "operators": [{"name": "MVMul", "sizes": [64, 64], "cost": 64},
 //                  {"name": "VVAdd", "sizes": [64], "cost": 1}]}
 //
-// Values in all memories are of the element type; products add up in the type `accumulate`, each
-// sum rounded, and are rounded to the element type at the end. Rounding is to nearest, ties to
+// Values in all memories are of the element type; products accumulate in the type `accumulate`,
+// each sum rounded, and are rounded to the element type at the end. Rounding is to nearest, ties to
 // even.
 #pragma once
 

@@ -24,7 +24,7 @@ struct Mapping {
   int64_t usefulProducts = 0, doneProducts = 0;              ///< of numbers, in products of tensors
   std::vector<std::string> leftOver; ///< operators of tensors that the machine cannot compute
 
-  std::vector<DerivationStep> derivation; ///< from `start` to `term`; only where asked for
+  std::vector<DerivationStep> derivation; ///< from `start` to `term`; only if asked for
   std::optional<double> replayError;      ///< largest difference of values, once replayed
 };
 

@@ -10,7 +10,7 @@ enum class Memory { Dram, Chip, Output };
 std::string_view nameOf(Memory memory);
 
 /// Operators of a machine work on the chip, everything else in DRAM; movement stays in its memory.
-/// Nodes of one class lie in one memory: else a rule is wrong.
+/// Nodes of one class are in one memory: else a rule is wrong.
 class MemoryAnalysis : public LatticeAnalysis<Memory> {
 public:
   Memory make(const EGraph &graph, NodeId node) const override;

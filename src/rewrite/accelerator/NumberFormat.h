@@ -18,7 +18,7 @@ struct NumberFormat {
 
   /// To the nearest, ties to even. NaN stays NaN, and is 0 as Int32.
   double round(double value) const;
-  /// Infinity is the largest number where the format has no infinity.
+  /// Infinity is the largest number if the format has no infinity.
   double bounded(double value) const;
   int64_t bytes() const;
 };

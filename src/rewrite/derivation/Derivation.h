@@ -10,7 +10,7 @@ namespace headrace::rewrite {
 /// follow by replacing equals by equals.
 struct DerivationStep {
   RuleInstance rule;
-  bool backwards = false;       ///< what its right side fits becomes its left side
+  bool backwards = false;       ///< what its right-hand side fits becomes its left-hand side
   TermId before = 0, after = 0; ///< the part, and what it becomes
 };
 

@@ -109,7 +109,7 @@ void EGraph::restoreCongruence() {
   }
 }
 
-// Operands become roots; where that makes the node equal to another, their classes are one.
+// Operands become roots; if that makes the node equal to another, their classes are one.
 void EGraph::repair(NodeId node) {
   if (!nodes[node].live)
     return;

@@ -1,4 +1,4 @@
-// Finds the places where a rule's left side fits an e-graph. The pattern is compiled once to a
+// Finds the places where a rule's left-hand side fits an e-graph. The pattern is compiled once to a
 // list of steps over registers that hold classes; searching runs it with backtracking.
 #pragma once
 

@@ -23,7 +23,7 @@ public:
     uint32_t rule = congruence; ///< its number among those of the saturation
   };
 
-  /// A rule makes a match equal to its right side. Before the two classes are merged.
+  /// A rule makes a match equal to its right-hand side. Before the two classes are merged.
   void applied(EGraph &graph, uint32_t rule, const Matcher &matcher, const Match &match,
                std::span<const OperatorId> operators);
   /// A term in which node by node one of each class was chosen.

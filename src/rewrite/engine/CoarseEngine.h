@@ -1,4 +1,4 @@
-// The engine of accelerators with coarse operators: an interpreter, whose numbers are the
+// The engine of accelerators with intrinsics of their own: an interpreter, whose numbers are the
 // machine's.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Code for the engine of coarse operators: a mapped term, with the machine it was mapped to, as
-// text.
+// Code for the engine of accelerator intrinsics: a mapped term, with the machine it was mapped to,
+// as text.
 #pragma once
 
 #include "rewrite/accelerator/Accelerator.h"

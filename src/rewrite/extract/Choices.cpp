@@ -21,7 +21,7 @@ double checkedCost(const EGraph &graph, NodeId node, const CostModel &model) {
   return cost;
 }
 
-// By class id; infinity where no term is finite. A choice changes only where it gets cheaper, which
+// By class id; infinity if no term is finite. A choice changes only if it gets cheaper, which
 // is why zero costs cannot lead around in a circle.
 struct Trees {
   std::vector<double> costs;

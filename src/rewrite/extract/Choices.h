@@ -26,7 +26,7 @@ Choices choicesFor(const EGraph &graph, ClassId root, const CostModel &cost);
 using Selection = std::vector<uint32_t>;
 inline constexpr uint32_t undecided = UINT32_MAX;
 
-/// The sum over what the root reaches, each class once; infinity where that has a cycle.
+/// The sum over what the root reaches, each class once; infinity if that has a cycle.
 double costOf(const Choices &choices, const Selection &selection);
 
 /// No term of the root costs less, given that one costs `best`.

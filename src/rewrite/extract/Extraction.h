@@ -1,6 +1,6 @@
 // The best term of a class: one node for each class that it needs, such that the sum of their
 // costs is least. A term that is used twice is paid once. Finding the least is hard in general: a
-// greedy choice is compared with a bound from below. Where it may be improved, small graphs are
+// greedy choice is compared with a bound from below. If it may be improved, small graphs are
 // searched exhaustively, by branch and bound.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace headrace::rewrite {
 class CostModel {
 public:
   virtual ~CostModel() = default;
-  /// The node's cost without its operands: not negative; infinity where it must not be chosen.
+  /// The node's cost without its operands: not negative; infinity if it must not be chosen.
   virtual double costOf(const EGraph &graph, NodeId node) const = 0;
 };
 

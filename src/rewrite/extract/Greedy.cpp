@@ -1,6 +1,6 @@
 // Greedy extraction. Cheapest trees pay for a shared part wherever it is used; so classes are also
 // given the set of classes that their choice needs, and the choice whose set costs least. That can
-// err where sets are out of date, so the better of both is taken, and single changes are tried on
+// err if sets are out of date, so the better of both is taken, and single changes are tried on
 // it as long as they pay.
 #include "rewrite/extract/Choices.h"
 

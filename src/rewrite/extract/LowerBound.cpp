@@ -1,7 +1,7 @@
 // A lower bound of terms' costs. A term pays for each class on the way from its root to any leaf:
 // the dearest way is a bound, and so is the sum of such bounds over parts of the costs, each with a
 // way of its own. The parts are those of classes that are made of the same leaves, the inputs of a
-// term: what is done to one input alone is paid beside what is done to another.
+// term: what is done to one input alone is paid in addition to what is done to another.
 #include "rewrite/extract/Choices.h"
 
 #include <algorithm>
@@ -135,7 +135,7 @@ private:
     return result;
   }
 
-  /// For each part the cost of the dearest way below each class, which no term of it avoids, where
+  /// For each part the cost of the dearest way below each class, which no term of it avoids, if
   /// classes of that part alone cost anything. Values only fall, down to where no option allows
   /// less.
   void findWays() {

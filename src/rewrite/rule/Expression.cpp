@@ -39,7 +39,7 @@ std::optional<Attribute> evaluateBinary(const Expression &expression, const Bind
   std::optional<Attribute> left = evaluate(expression.operands[0], bindings, facts);
   if (!left)
     return {};
-  // The second operand of these may have no value where the first decides.
+  // The second operand of these may have no value if the first decides.
   if (expression.binary == Binary::And || expression.binary == Binary::Or)
     if ((left->value != 0) == (expression.binary == Binary::Or))
       return Attribute::number(left->value != 0);

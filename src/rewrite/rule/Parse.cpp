@@ -45,7 +45,7 @@ private:
     if (!level)
       tokens.failHere("expected a line such as 'level algorithm' before the first rule");
     Token name = tokens.expect(TokenKind::Identifier, "the rule's name");
-    // The rule's body is read twice where it goes both ways.
+    // The rule's body is read twice if it goes both ways.
     TokenStream body = tokens;
     bool bothWays = parseDirection(name, std::string(name.text), false);
     if (bothWays) {
@@ -86,7 +86,7 @@ private:
       bothWays = tokens.takeIf("<=>");
       if (!bothWays)
         tokens.expect("=>");
-      // Values that the clauses name may stand on the right side, which comes before them.
+      // Values that the clauses name may be on the right-hand side, which comes before them.
       TokenStream right = tokens;
       skipPattern();
       uint32_t patternEnd = tokens.peek().offset;

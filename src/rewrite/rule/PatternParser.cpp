@@ -76,7 +76,7 @@ std::string nameOf(Language::Kind kind) {
   case Language::Kind::Name:
     return "a name";
   case Language::Kind::Subject:
-    return "a variable that stands for a term";
+    return "a variable that is a term";
   }
   return {};
 }
@@ -217,7 +217,7 @@ Expression PatternParser::expression(int strength) {
     Expression right = expression(infix->strength);
     for (const Expression *side : {&left, &right})
       if (side->kind == Expression::Kind::Subject)
-        fail(side->place, "expected a number, got a variable that stands for a term");
+        fail(side->place, "expected a number, got a variable that is a term");
     whole.operands = {std::move(left), std::move(right)};
     left = std::move(whole);
   }

@@ -58,12 +58,12 @@ struct RuleInstance {
 /// Tries the clauses in order; defines values on the way. Whether all conditions hold.
 bool clausesHold(const Rule &rule, Bindings &bindings, const Facts &facts);
 
-/// The operators of the right side in pre-order, variables left out; nothing if an attribute
+/// The operators of the right-hand side in pre-order, variables left out; nothing if an attribute
 /// has no value.
 std::optional<std::vector<OperatorId>> rightOperators(const Rule &rule, const Bindings &bindings,
                                                       const Facts &facts, Vocabulary &vocabulary);
 
-/// Makes the right side: `add` is given an operator and operands, and gives a subject.
+/// Makes the right-hand side: `add` is given an operator and operands, and gives a subject.
 using AddNode = std::function<uint32_t(OperatorId, std::span<const uint32_t>)>;
 uint32_t buildRight(const Rule &rule, const Bindings &bindings,
                     std::span<const OperatorId> operators, const AddNode &add);

@@ -11,7 +11,7 @@ namespace headrace::rewrite {
 
 class Source {
 public:
-  /// Texts beyond 4 MiB and ones with a zero byte are refused: they are not what they claim to be.
+  /// Texts beyond 4 MiB and ones with a zero byte are rejected: they are not what they claim to be.
   Source(std::string name, std::string text);
   static std::shared_ptr<const Source> read(const std::filesystem::path &path);
 

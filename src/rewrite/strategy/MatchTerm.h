@@ -5,7 +5,7 @@
 
 namespace headrace::rewrite {
 
-/// The substitution under which the rule's left side is the term, where its conditions hold.
+/// The substitution under which the rule's left-hand side is the term, if its conditions hold.
 std::optional<Bindings> matchTerm(const RuleInstance &instance, const Terms &terms, TermId term,
                                   const Facts &facts);
 

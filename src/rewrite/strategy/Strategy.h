@@ -25,7 +25,7 @@ struct RewriteContext {
 
 using Strategy = std::function<std::optional<TermId>(RewriteContext &, TermId)>;
 
-/// Applies the rule at the root of a term; fails where it does not fit.
+/// Applies the rule at the root of a term; fails if it does not fit.
 Strategy apply(RuleInstance rule);
 
 Strategy id();

@@ -1,5 +1,5 @@
 // Shapes, and arrays of doubles that have one: the values of tensor terms. Axes are counted from
-// the last, which is 1, so that an operator on the last axes says nothing of how many stand before
+// the last, which is 1, so that an operator on the last axes says nothing of how many are before
 // them: it works for each of their elements. That is how a map over an operator is written.
 #pragma once
 
@@ -15,7 +15,7 @@ using Shape = std::vector<int64_t>;
 std::string textOf(const Shape &shape);
 int64_t elementCount(const Shape &shape);
 
-/// Larger ones are refused wherever they come from.
+/// Larger ones are rejected wherever they come from.
 inline constexpr int64_t maxElements = int64_t{1} << 40;
 
 /// The position of an axis in its shape.

@@ -1,5 +1,5 @@
 // Tests rules for equal meaning: both sides of each are evaluated on random data of random shapes
-// that fit the rule's left side and conditions.
+// that fit the rule's left-hand side and conditions.
 #pragma once
 
 #include "rewrite/rule/Parse.h"

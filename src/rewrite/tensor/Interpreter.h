@@ -11,7 +11,7 @@ namespace headrace::rewrite {
 /// The values of `tensor[name, ...]`, by name.
 using Inputs = std::map<std::string, Array, std::less<>>;
 
-/// Asked before every operator: its result, where it is to be computed otherwise, as a machine with
+/// Asked before every operator: its result, if it is to be computed otherwise, as a machine with
 /// numbers of its own does.
 using OtherMeaning = std::function<std::optional<Array>(
     const Operator &, std::span<const Array *const> operands, const Shape &result)>;

@@ -46,7 +46,7 @@ public:
   void add(std::span<const TensorOperator> operators);
   const TensorOperator *find(std::string_view name) const;
 
-  /// Refuses unknown names, wrong numbers of operands or attributes, and results beyond
+  /// Rejects unknown names, wrong numbers of operands or attributes, and results beyond
   /// maxElements.
   ShapeResult shapeOf(const Operator &op, const Vocabulary &vocabulary,
                       std::span<const Shape> operands) const;

@@ -1,4 +1,4 @@
-// Random terms that a rule's left side fits.
+// Random terms that a rule's left-hand side fits.
 #pragma once
 
 #include "rewrite/rule/Rule.h"

@@ -6,7 +6,7 @@
 
 namespace headrace::rewrite {
 
-/// Operators in order, operands by their numbers: a shared term stands there once.
+/// Operators in order, operands by their numbers: a shared term is there once.
 Json termToJson(const Terms &terms, TermId root);
 /// Throws JsonFault.
 TermId termFromJson(const Json &nodes, Terms &terms);

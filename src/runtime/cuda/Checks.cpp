@@ -26,7 +26,7 @@ constexpr std::array<Element, 8> elements = {{{DType::I8, "s8", "s16", 1},
                                               {DType::U64, "s64", "s64", 8}}};
 
 // The values of `checked` that are faults: mode 0 outside [low, high), mode 1 equal to 0; not
-// counting `excepted` where mode has 2.
+// counting `excepted` if mode has 2.
 constexpr int64_t modeDivisor = 1, modeExcepted = 2;
 
 std::string functionName(DType type) { return "headrace_check_" + std::string(nameOf(type)); }

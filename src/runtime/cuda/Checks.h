@@ -1,5 +1,5 @@
 // Checks of data (ValueCheck.h) on a device. A launch looks at the elements; its finding goes to
-// main memory that the device can write, so that a run without a fault costs no copy and no wait.
+// host memory that the device can write, so that a run without a fault costs no copy and no wait.
 // The record stays until the host has seen it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Programs that are a device's alone are run by CudaRunner. Where the host has steps, too, it
+// Programs that are a device's alone are run by CudaRunner. If the host has steps, too, it
 // drives a session: launches go into a stream one by one.
 #include "runtime/cuda/CudaEngine.h"
 

@@ -123,7 +123,7 @@ public:
   }
 
 private:
-  /// Whose stream and memory a call uses; its scratch's where there are none.
+  /// Whose stream and memory a call uses; its scratch's if there are none.
   struct Order {
     std::optional<Stream> stream;
     const CallAllocator *allocator = nullptr;

@@ -148,7 +148,7 @@ struct Driver {
 };
 
 /// The driver, loaded at first use from HEADRACE_CUDA_DRIVER, else libcuda.so.1. Throws Error in
-/// one line where there is none, or one older than CUDA 12.0.
+/// one line if there is none, or one older than CUDA 12.0.
 const Driver &driver();
 
 /// Throws Error naming the driver's error and what was being done, unless it is a success.

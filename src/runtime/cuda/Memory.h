@@ -35,9 +35,9 @@ void orderStreams(Device &device, Stream earlier, Stream later);
 /// Waits for what is in the stream now.
 void waitFor(Stream stream);
 
-/// A copy in main memory of what the tensor is in the stream's order.
+/// A copy in host memory of what the tensor is in the stream's order.
 Tensor toHost(const Tensor &tensor, Stream stream);
-/// Copies a tensor of main memory into one of a device, in the stream's order; done when it
+/// Copies a tensor of host memory into one of a device, in the stream's order; done when it
 /// returns.
 void copyInto(Tensor &onDevice, const Tensor &tensor, Stream stream);
 /// A copy on the device; done when it returns.

@@ -55,7 +55,7 @@ LoadedImage::LoadedImage(Device &device, const DeviceImage &image)
   std::string key = FileCache::key(
       {image.text, device.name(), device.architecture(), std::to_string(driver().version)});
   std::optional<std::string> kept = cache.find(key);
-  // Cached code that the driver refuses all the same is compiled again.
+  // Cached code that the driver rejects all the same is compiled again.
   if (kept && driver().cuModuleLoadData(&module, kept->data()) == CUDA_SUCCESS)
     return;
   std::string code = compile(image);

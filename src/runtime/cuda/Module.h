@@ -12,7 +12,7 @@ namespace headrace::cuda {
 /// The functions of one image. Stays loaded while it lives.
 class LoadedImage {
 public:
-  /// Throws Error with the driver's own words where it refuses the text.
+  /// Throws Error with the driver's own words if it rejects the text.
   LoadedImage(Device &device, const DeviceImage &image);
   ~LoadedImage();
   LoadedImage(const LoadedImage &) = delete;

@@ -18,7 +18,7 @@ public:
 
   /// Whether it can be had with these addresses: those of a library's launches stay.
   bool fits(const CallMemory &memory) const;
-  /// Gives the recorded launches other addresses where they differ. False if the driver does not
+  /// Gives the recorded launches other addresses if they differ. False if the driver does not
   /// do that, and the graph is of no use any more.
   bool update(const CallMemory &memory);
   void launch(Stream stream) const;

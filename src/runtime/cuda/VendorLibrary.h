@@ -26,7 +26,7 @@ public:
   /// Whether all functions were found.
   bool available() const { return complete; }
 
-  /// Throws Error naming the library and the step where a call did not return 0.
+  /// Throws Error naming the library and the step if a call did not return 0.
   void check(int status, const Step &step) const;
 
 private:
@@ -41,7 +41,7 @@ class DeviceHandles {
 public:
   using Handle = void *;
 
-  /// Calls `use(handle)`, after `create(&handle)` where the device has none yet.
+  /// Calls `use(handle)`, after `create(&handle)` if the device has none yet.
   template <class Create, class Use> void with(const Device &device, Create create, Use use) {
     std::lock_guard lock(mutex);
     Handle &handle = handles[device.number()];

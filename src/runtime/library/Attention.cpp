@@ -1,5 +1,5 @@
 // The online softmax: keys come in blocks, and with each block a query keeps its greatest score so
-// far, the sum of exponentials relative to it, and the values mixed by them. Where the greatest
+// far, the sum of exponentials relative to it, and the values mixed by them. If the greatest
 // score grows, what is there is scaled down.
 #include "runtime/library/Attention.h"
 

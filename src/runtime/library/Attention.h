@@ -26,7 +26,7 @@ struct Attention {
   struct Cells {
     int64_t batch, head, row, column; // 0: the same for all
   };
-  Cells bias; // all 0 where there is none
+  Cells bias; // all 0 if there is none
   Rows result;
   int64_t queryBlock = 0, keyBlock = 0; // of scores that are computed at once; 0: as is usual
 

@@ -27,7 +27,7 @@ void convolveToBytes(const ByteDepthwise &depthwise, const Int8EpilogueWriter &f
                      bytes::Kind kind = bytes::bestKind());
 
 /// The routines behind steps: operands image, packed taps, the finish's record, the other tensor
-/// where it adds one, and the result; parameters: rows, whether the image is unsigned, whether the
+/// if it adds one, and the result; parameters: rows, whether the image is unsigned, whether the
 /// filter is, the members of BytePatches, the form of the finish, the members of BytePlaces.
 void runDepthwiseStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,
                       ThreadPool &pool);

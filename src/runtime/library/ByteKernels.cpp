@@ -42,10 +42,10 @@ template <int rows, int panels, bool secondIsUnsigned> void plainKernel(const Ti
 // Four bytes are loaded into all lanes at once: combined with what follows, they would be loaded
 // into one and spread by a second instruction.
 #define HEADRACE_LOADED(vector) __asm__("" : "+v"(vector))
-// Sums stay in registers where every loop over them is written out.
+// Sums stay in registers if every loop over them is written out.
 #define HEADRACE_UNROLL _Pragma("clang loop unroll(full)")
 
-/// `columns`: those of a panel that are in a vector. At most so many of the last panel are used.
+/// `columns`: those of a panel that are in a vector. At most this many of the last panel are used.
 template <int rows, int panels, bool secondIsUnsigned, bool flips, int columns>
 HEADRACE_VNNI void dotKernel(const Tile &tile) {
   using Wide = Lanes<columns>;
@@ -99,7 +99,7 @@ HEADRACE_VNNI void dotKernel(const Tile &tile) {
     Vector sum = sums[r][p];
     if (adds)
       sum = Wide::add(sum, Wide::load(mask, cells));
-    // Stores without a mask are several times faster on some processors.
+    // Stores without a mask are several times faster on some CPUs.
     if (mask == all)
       Wide::store(cells, sum);
     else

@@ -6,13 +6,13 @@
 
 namespace headrace::bytes {
 
-/// Columns of the second operand lie in panels of 16, four consecutive rows of a column beside each
-/// other: [row / 4][column][row % 4]. One step of a kernel is four rows.
+/// Columns of the second operand are in panels of 16, four consecutive rows of a column next to
+/// each other: [row / 4][column][row % 4]. One step of a kernel is four rows.
 inline constexpr int64_t panelColumns = 16, stepRows = 4, stepBytes = panelColumns * stepRows;
 /// Most rows of the first operand, and panels, that a kernel has in registers.
 inline constexpr int64_t maxRows = 6, maxPanels = 4;
 
-/// Adds up `steps` steps for some rows and panels.
+/// Accumulates `steps` steps for some rows and panels.
 struct Tile {
   std::array<const uint8_t *, maxRows> rows; // each row's numbers, as the kernel's kind wants them
   const int32_t *offsets; // of the four numbers of each step, in bytes from there
@@ -26,21 +26,21 @@ struct Tile {
 };
 using Kernel = void (*)(const Tile &tile);
 
-/// Instructions that processors have for it.
+/// Instructions that CPUs have for it.
 enum class Kind {
   DotProducts, // vpdpbusd: bytes of one operand unsigned, of the other signed
   WidePairs,   // vpmaddwd on 512 bits: both widened to 16 bits
   Pairs,       // vpmaddwd on 256 bits
-  Plain        // any processor
+  Plain        // any CPU
 };
-/// The best that this processor has.
+/// The best that this CPU has.
 Kind bestKind();
 bool hasKind(Kind kind);
 /// Whether it has 512-bit vectors for bytes and floats.
 bool hasWideVectors();
 
 /// Widens a row's bytes to 16 bits for kernels that take them so: four, then on to the next step,
-/// `stepNumbers` further. For processors with pairs.
+/// `stepNumbers` further. For CPUs with pairs.
 void widenRow(const uint8_t *row, int64_t steps, int64_t stepNumbers, bool isUnsigned, int16_t *to);
 
 /// Whether the first operand is given in 16 bits.

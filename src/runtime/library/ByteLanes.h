@@ -1,4 +1,4 @@
-// Vectors for dot products of bytes, in two widths: the kernels are written once over either.
+// Vectors for int8 dot products, in two widths: the kernels are written once over either.
 #pragma once
 
 #if defined(__x86_64__)
@@ -8,7 +8,7 @@
 #define HEADRACE_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 
 namespace headrace::bytes {
-namespace { // inlined where the instructions are known to be there
+namespace { // inlined if the instructions are known to be there
 
 /// A vector of the sums of `columns` columns; four bytes of each column are accumulated at a time.
 template <int columns> struct Lanes;

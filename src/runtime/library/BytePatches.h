@@ -21,8 +21,8 @@ struct BytePatches {
 
   static BytePatches of(std::span<const int64_t> parameters);
 
-  /// The innermost row of a window lies in one piece, where nothing is left out of it: a run of
-  /// bytes that lie beside each other in the image as in the row.
+  /// The innermost row of a window is in one piece, if nothing is left out of it: a run of
+  /// bytes that are adjacent in the image as in the row.
   int64_t runBytes() const { return channels * (dilation[2] == 1 ? window[2] : 1); }
   int64_t runs() const { return window[0] * window[1] * (dilation[2] == 1 ? 1 : window[2]); }
   int64_t imageBytes() const { return in[0] * in[1] * in[2] * channels; }

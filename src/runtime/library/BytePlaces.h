@@ -1,4 +1,4 @@
-// Where rows of bytes go that are the places of images: into images with a border.
+// Where rows of bytes go that are the places of images: into images with a halo.
 #pragma once
 
 #include "runtime/library/BytePatches.h"
@@ -16,7 +16,7 @@ struct BytePlaces {
 
   static BytePlaces of(std::span<const int64_t> parameters);
 
-  /// Why rows of `bytes` bytes do not go into so many; empty if they do.
+  /// Why rows of `bytes` bytes do not go into this many; empty if they do.
   std::string faultOf(int64_t rows, int64_t bytes, int64_t room) const;
 
   bool hasBorder() const;

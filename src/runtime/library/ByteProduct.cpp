@@ -95,7 +95,7 @@ public:
                  Kind kind)
       : product(product), gemm(product.gemm), c(c), finish(finish), kind(kind),
         finder(product, a, kind), all(runsOf(product).steps()) {
-    // Blocks of rows, and where those are few, of panels. Integers add up to the same in any order.
+    // Blocks of rows, and if those are few, of panels. Integers add up to the same in any order.
     constexpr int64_t enough = 64, fewestPanels = 8;
     rowBlocks = dividedUp(gemm.m, blockRows);
     blockPanels = panelsOf(gemm.n);
@@ -152,8 +152,8 @@ private:
     }
   }
 
-  /// Where sums of a block are kept until they are complete: in the result, or where it is bytes,
-  /// in memory of the thread's: those of some panels after others' where they are complete at once.
+  /// Where sums of a block are kept until they are complete: in the result, or if it is bytes,
+  /// in memory of the thread's: those of some panels after others' if they are complete at once.
   struct Sums {
     int32_t *first;
     int64_t apart;

@@ -25,7 +25,7 @@ struct ByteProduct {
 };
 
 /// B in the order in which kernels read it: for each 16 columns their sums in 32 bits, then the
-/// panel (ByteKernels.h), filled up with zeros. The order is the same for all processors.
+/// panel (ByteKernels.h), filled up with zeros. The order is the same for all CPUs.
 Tensor packedColumns(const ByteProduct &product, const uint8_t *b);
 int64_t packedBytes(const ByteProduct &product);
 
@@ -49,7 +49,7 @@ template <bool packed>
 std::string byteProductStepFault(std::span<const int64_t> parameters,
                                  std::span<const int64_t> operandBytes);
 
-/// Products to bytes: operands A, packed columns, the finish's record, the other tensor where it
+/// Products to bytes: operands A, packed columns, the finish's record, the other tensor if it
 /// adds one, and the result; parameters: as above, then the form of the finish and BytePlaces'.
 template <bool isConvolution>
 void runFinishedProductStep(const Step &step, void *const *buffers,

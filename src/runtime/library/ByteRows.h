@@ -1,5 +1,5 @@
-// The rows of the first operand of a product of bytes as kernels read them: where they lie, or
-// copied into the order that the kernels of a processor want.
+// The rows of the first operand of an int8 matmul as kernels read them: where they are, or
+// copied into the order that the kernels of a CPU want.
 #pragma once
 
 #include "runtime/library/ByteKernels.h"

@@ -13,7 +13,7 @@ namespace headrace {
 /// A node asks whether a feature is at most its threshold. The place after the one it holds is that
 /// of what is above, or not a number; places count from the first one of the tree. From the low
 /// bits, `way` holds the feature, a bit that sends what is not a number to the place itself (only
-/// where the forest has such nodes), and the place. A leaf's threshold is NaN, which nothing is at
+/// if the forest has such nodes), and the place. A leaf's threshold is NaN, which nothing is at
 /// most, and its place the one before its own: every step from a leaf stays there. A node of that
 /// form that leads to another one is a jump.
 template <class T> struct ForestNode {

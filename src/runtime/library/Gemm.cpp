@@ -15,7 +15,7 @@ namespace {
 
 using namespace blas;
 
-// The rows of an operand and what lies between them, in elements.
+// The rows of an operand and what is between them, in elements.
 struct Rows {
   int64_t count, columns, leading, stride;
 };
@@ -61,9 +61,9 @@ Gemm checked(Gemm g, const std::string &what) {
   return g;
 }
 
-// How the work is cut: the result into blocks, and where those are few, what is summed over into
-// parts that are added up in order. It follows from the sizes alone: the number of threads must not
-// change which sums are formed how.
+// How the work is cut: the result into blocks, and if those are few, what is summed over into
+// parts that are accumulated in order. It follows from the sizes alone: the number of threads must
+// not change which sums are formed how.
 class Pieces {
 public:
   Pieces(const Gemm &gemm, bool symmetric)
@@ -197,7 +197,7 @@ private:
     Transpose transA = orientation(gemm.transA), transB = orientation(gemm.transB);
     const Blas<T> &blas = openBlas()->of<T>();
     // With a vector, gemm would spend its time packing. gemv may multiply what is there by 0, so
-    // that stale NaN could survive: it is cleared first. So is everything where there is no sum.
+    // that stale NaN could survive: it is cleared first. So is everything if there is no sum.
     if (k == 0 || gemm.n == 1 || gemm.m == 1)
       for (int64_t row = 0; row < piece.rows; ++row)
         std::fill_n(out + row * leading, piece.columns, T(0));
@@ -218,8 +218,8 @@ private:
     }
   }
 
-  /// Adds up the parts of one row; of a symmetric result, those above the diagonal, which are then
-  /// copied below it.
+  /// Accumulates the parts of one row; of a symmetric result, those above the diagonal, which are
+  /// then copied below it.
   void finishRow(int64_t batch, int64_t row) const {
     int64_t first = symmetric ? row : 0;
     T *sum = place(0, batch, row, 0).at;

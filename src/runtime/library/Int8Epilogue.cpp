@@ -154,7 +154,7 @@ struct WideFinish {
   bool repeats = false; // the scales and biases of the first sixteen columns
 };
 
-/// Stores without a mask are several times faster on some processors.
+/// Stores without a mask are several times faster on some CPUs.
 HEADRACE_AVX512 inline void storeSome(uint8_t *to, int64_t count, __mmask16 mask, __m128i bytes) {
   if (count >= 16)
     _mm_storeu_si128(reinterpret_cast<__m128i *>(to), bytes);
@@ -234,7 +234,7 @@ void Int8EpilogueWriter::finish(const int32_t *sums, int64_t apart, int64_t rows
                                                     : finishGathering;
     if (apart != columns || bytes::panelColumns % columns != 0)
       return function(wide, sums, apart, rows, columns, others, to);
-    // Several rows fit into a vector: those that lie beside each other are as one.
+    // Several rows fit into a vector: those that are adjacent are as one.
     std::array<float, bytes::panelColumns> scales, biases{};
     for (size_t j = 0; j < scales.size(); ++j) {
       scales[j] = wide.scale[j % static_cast<size_t>(columns)];

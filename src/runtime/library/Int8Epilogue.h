@@ -1,4 +1,4 @@
-// The end of a product of bytes: its 32-bit sums are scaled, added to another tensor's numbers and
+// The end of an int8 matmul: its 32-bit sums are scaled, added to another tensor's numbers and
 // rounded to bytes again, while they are in the first cache.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// A number as a byte: x / scale to the nearest integer, halves to even, plus the zero point,
+/// A number as a byte: x / scale to the nearest integer, ties to even, plus the zero point,
 /// inside the limits.
 struct ByteRounding {
   float scale = 1, zero = 0, low = -128, high = 127;
@@ -30,7 +30,7 @@ struct Int8Epilogue {
     Multiplies = 32, // the scales of the columns are divided by that of the first byte already
     allForms = 63
   };
-  /// In the record as it lies in memory, in this order.
+  /// In the record as it is in memory, in this order.
   struct Head {
     ByteRounding inner;
     float otherScale = 1, otherZero = 0;
@@ -47,7 +47,7 @@ struct Int8Epilogue {
   Tensor record() const;
 };
 
-/// The record of a finish, read where it lies.
+/// The record of a finish, read where it is.
 class Int8EpilogueWriter {
 public:
   /// `form` must be a known one, and the record must have its size for `columns` columns.
@@ -57,7 +57,7 @@ public:
   /// To be added to the sums of these columns, up to the next multiple of 16.
   const int32_t *addends(int64_t column) const { return addend + column; }
 
-  /// Rows of few columns are finished several at a time where they lie beside each other.
+  /// Rows of few columns are finished several at a time if they are adjacent.
   static int64_t rowsApart(int64_t columns) {
     return bytes::panelColumns % columns == 0 ? columns : bytes::maxPanels * bytes::panelColumns;
   }
@@ -89,7 +89,7 @@ private:
 };
 
 /// The factor m with which `sum * m`, rounded to a byte, is what `sum * scale / result.scale` is,
-/// for every 32-bit sum and all of that in single precision; 0 where none was found.
+/// for every 32-bit sum and all of that in f32; 0 if none was found.
 float equalMultiplier(float scale, const ByteRounding &result);
 
 } // namespace headrace

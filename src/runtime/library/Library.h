@@ -25,7 +25,7 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 ///   value, bias if any, result; parameters: the members of Attention in order.
 /// "int8.gemm": C = op(A) op(B) of bytes, in i32 (ByteProduct.h), operands A, B, C; parameters:
 ///   those of "openblas.sgemm", then whether A is unsigned, whether B is.
-/// "int8.packed_gemm": the same for a B that lies in panels (packedColumns).
+/// "int8.packed_gemm": the same for a B that is in panels (packedColumns).
 /// "int8.conv", "int8.packed_conv": the same with the patches of the image A as rows; parameters
 ///   after those: the members of BytePatches in order, three of each size.
 /// "int8.finished_gemm", "int8.finished_conv": the same for packed columns, with bytes as results
@@ -38,7 +38,7 @@ using LibraryFn = void (*)(const Step &step, void *const *buffers,
 ///   (ByteDepthwise.h); parameters: rows, whether the image is unsigned, whether the filter is,
 ///   then as above from BytePatches on.
 /// "openblas.lu.f32", "openblas.lu.f64", "openblas.cholesky.f32", "openblas.cholesky.f64": systems
-///   of equations (Systems.h), operands matrices, right sides, solutions; parameters: batch,
+///   of equations (Systems.h), operands matrices, right-hand sides, solutions; parameters: batch,
 ///   unknowns, columns, whether numbers are complex.
 /// "sort.f32", "sort.f64", "sort.i32", "sort.i64": positions in order (Sort.h), operands values and
 ///   positions; parameters: outer, size, inner, taken, descending.

@@ -91,7 +91,7 @@ Lu eliminate(const Tensor &a, ThreadPool &pool) {
   return lu;
 }
 
-/// Columns of right sides become those of the solution.
+/// Columns of right-hand sides become those of the solution.
 void substitute(const Lu &lu, Tensor &columns, ThreadPool &pool) {
   int n = narrow(lu.columns.shape()[0]);
   int64_t count = columns.shape()[0];

@@ -1,5 +1,5 @@
-// Systems of equations and factorizations, by the LAPACK inside OpenBLAS. Matrices are dense f64
-// tensors of rank 2, row-major; square ones where nothing else is said. Large LU and Cholesky
+// Linear systems and factorizations, by the LAPACK inside OpenBLAS. Matrices are dense f64
+// tensors of rank 2, row-major; square ones if nothing else is said. Large LU and Cholesky
 // factorizations are cut into blocks that our threads share; the others run on the calling thread.
 // Results do not depend on the number of threads.
 #pragma once
@@ -12,7 +12,7 @@
 namespace headrace {
 
 /// x with a x = b, for any number of columns of b; none if a is singular. All functions here
-/// throw Error, naming what to install, where OpenBLAS is not on this machine.
+/// throw Error, naming what to install, if OpenBLAS is not on this machine.
 std::optional<Tensor> solveSystem(const Tensor &a, const Tensor &b, ThreadPool &pool);
 std::optional<Tensor> invert(const Tensor &a, ThreadPool &pool);
 double determinant(const Tensor &a, ThreadPool &pool);
@@ -36,7 +36,7 @@ QrFactors factorizeQr(const Tensor &a, ThreadPool &pool);
 
 /// a = V diag(w) t(V) for a symmetric matrix, of which the lower triangle is read: w ascending, a
 /// column; the largest element of every column of V, the first of equal ones, is positive. None
-/// where the iteration does not converge.
+/// if the iteration does not converge.
 struct EigenFactors {
   Tensor values, vectors;
 };

@@ -16,7 +16,7 @@ namespace headrace {
 
 namespace {
 
-/// A processor newer than the library is taken for one of 2004, whose code is several times slower
+/// A CPU newer than the library is taken for one of 2004, whose code is several times slower
 /// than what OpenBLAS has for AVX2 and AVX-512.
 bool takesProcessorForOld(void *library) {
 #if defined(__x86_64__)
@@ -32,7 +32,7 @@ void *loadFile() {
   int flags = RTLD_NOW | RTLD_LOCAL;
 #ifndef HEADRACE_SANITIZED
   // The process may hold another BLAS whose names OpenBLAS must not bind to; sanitizers, which
-  // replace functions themselves, refuse the flag.
+  // replace functions themselves, reject the flag.
   flags |= RTLD_DEEPBIND;
 #endif
   const char *chosen = std::getenv("HEADRACE_OPENBLAS");

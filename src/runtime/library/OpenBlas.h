@@ -71,7 +71,7 @@ struct OpenBlas {
   }
 };
 
-/// Loaded at first use, from HEADRACE_OPENBLAS where that is set (to nothing: as if there were
+/// Loaded at first use, from HEADRACE_OPENBLAS if that is set (to nothing: as if there were
 /// none). Null if it is not on this machine.
 const OpenBlas *openBlas();
 

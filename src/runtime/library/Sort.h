@@ -13,7 +13,7 @@ namespace headrace {
 /// A tensor [outer, size, inner] whose lines along the middle dimension are sorted.
 struct Sort {
   int64_t outer, size, inner;
-  int64_t taken; // how many of the first positions are wanted
+  int64_t taken; // how many of the first positions are requested
   bool descending;
   int64_t lines = 0; // that a thread takes at once, at least; 0: by their size
 };

@@ -10,7 +10,7 @@
 
 namespace headrace {
 
-/// Matrices [batch, unknowns, unknowns] and right sides [batch, unknowns, columns], row-major;
+/// Matrices [batch, unknowns, unknowns] and right-hand sides [batch, unknowns, columns], row-major;
 /// complex ones have a last dimension of 2.
 struct Systems {
   int64_t batch, unknowns, columns;
@@ -19,9 +19,9 @@ struct Systems {
 };
 inline constexpr int64_t maxMatricesAtOnce = 1 << 20;
 
-/// The routines behind steps: operands matrices, right sides, solutions; parameters are the members
-/// of Systems, of which the last may be left out. Cholesky's read the lower triangles. They throw
-/// Error if a matrix is singular, or not positive definite, which name the step and the first
+/// The routines behind steps: operands matrices, right-hand sides, solutions; parameters are the
+/// members of Systems, of which the last may be left out. Cholesky's read the lower triangles. They
+/// throw Error if a matrix is singular, or not positive definite, which name the step and the first
 /// such matrix.
 template <class T>
 void runLuStep(const Step &step, void *const *buffers, std::span<const int64_t> parameters,

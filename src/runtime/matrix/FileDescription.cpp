@@ -22,14 +22,19 @@ template <class Value> struct Name {
 };
 // The first name of a value is the one written.
 constexpr Name<FileFormat> formatNames[] = {
-    {"csv", FileFormat::Csv}, {"text", FileFormat::Text}, {"mm", FileFormat::MatrixMarket}};
+    {"csv", FileFormat::Csv},
+    {"text", FileFormat::Text},
+    {"mm", FileFormat::MatrixMarket},
+    {"libsvm", FileFormat::LibSvm},
+    {"npy", FileFormat::Npy}};
 constexpr Name<FileContent> contentNames[] = {{"matrix", FileContent::Matrix},
-                                              {"scalar", FileContent::Scalar}};
+                                              {"scalar", FileContent::Scalar},
+                                              {"frame", FileContent::Frame}};
 constexpr Name<FileValue> valueNames[] = {
     {"double", FileValue::Double}, {"int", FileValue::Integer},   {"boolean", FileValue::Boolean},
     {"string", FileValue::String}, {"fp64", FileValue::Double},   {"fp32", FileValue::Double},
     {"int64", FileValue::Integer}, {"int32", FileValue::Integer}, {"integer", FileValue::Integer},
-    {"bool", FileValue::Boolean},
+    {"bool", FileValue::Boolean},  {"unknown", FileValue::String},
 };
 
 template <class Value, size_t n> const char *nameIn(const Name<Value> (&names)[n], Value value) {
@@ -58,7 +63,7 @@ public:
       file.fail("expected a JSON object, { \"data_type\": ... }");
   }
 
-  /// A whole number of 0 or more; -1 says that it is unknown.
+  /// An integer of 0 or more; -1 says that it is unknown.
   std::optional<int64_t> size(const char *key) const {
     const Json *entry = find(key);
     if (!entry)
@@ -125,14 +130,14 @@ public:
   }
 
   /// One text, or several in a list.
-  std::optional<std::vector<std::string>> missing() const {
-    const Json *entry = find("naStrings");
+  std::optional<std::vector<std::string>> texts(const char *key) const {
+    const Json *entry = find(key);
     if (!entry)
       return std::nullopt;
     std::vector<std::string> texts;
     for (const Json &element : entry->is_array() ? *entry : Json::array({*entry})) {
       if (!element.is_string())
-        wrong("naStrings", "a list of texts", *entry);
+        wrong(key, "a list of texts", *entry);
       texts.push_back(element.get<std::string>());
     }
     return texts;
@@ -185,6 +190,10 @@ std::optional<FileFormat> formatByName(const fs::path &path) {
     return FileFormat::Csv;
   if (path.extension() == ".mtx")
     return FileFormat::MatrixMarket;
+  if (path.extension() == ".libsvm" || path.extension() == ".svm")
+    return FileFormat::LibSvm;
+  if (path.extension() == ".npy")
+    return FileFormat::Npy;
   return std::nullopt;
 }
 
@@ -210,7 +219,8 @@ FileDescription readMetadata(const fs::path &path) {
   description.separator = metadata.separator();
   description.fill = metadata.flag("fill");
   description.fillValue = metadata.number("default");
-  description.missing = metadata.missing();
+  description.missing = metadata.texts("naStrings");
+  description.schema = metadata.texts("schema");
   return description;
 }
 
@@ -228,6 +238,8 @@ std::string metadataText(const FileDescription &description) {
   if (description.format)
     entries["format"] = nameIn(formatNames, *description.format);
   put("header", description.header);
+  if (description.schema)
+    entries["schema"] = *description.schema;
   if (description.separator)
     entries["sep"] = std::string(1, *description.separator);
   return entries.dump(4) + "\n";
@@ -250,14 +262,14 @@ FileDescription describeFile(const fs::path &path, const FileDescription &said) 
     take(description.fill, metadata.fill);
     take(description.fillValue, metadata.fillValue);
     take(description.missing, metadata.missing);
+    take(description.schema, metadata.schema);
   }
   take<FileContent>(description.content, FileContent::Matrix);
   if (description.format || description.content == FileContent::Scalar)
     return description;
-  if (FileText(path).text().starts_with("%%MatrixMarket"))
+  description.format = formatByName(path);
+  if (!description.format && FileText(path).text().starts_with("%%MatrixMarket"))
     description.format = FileFormat::MatrixMarket;
-  else
-    description.format = formatByName(path);
   if (!description.format)
     throw Error(ErrorKind::InvalidFile,
                 path.string() + ": expected its format as an argument, or in " +

@@ -12,14 +12,16 @@ namespace headrace {
 enum class FileFormat {
   Csv,
   Text,        ///< lines `row column value`, 1-based; other cells are 0
-  MatrixMarket ///< names its kind and sizes itself
+  MatrixMarket, ///< names its kind and sizes itself
+  LibSvm,       ///< lines `label column:value ...`, 1-based; the label is the last column
+  Npy           ///< a NumPy file
 };
 /// What a file holds.
-enum class FileContent { Matrix, Scalar };
+enum class FileContent { Matrix, Scalar, Frame };
 /// The type of a file's values.
 enum class FileValue { Double, Integer, Boolean, String };
 
-/// Metadata of a data file: from the JSON `file.mtd` beside it, or from the call that reads it. A
+/// Metadata of a data file: from the JSON `file.mtd` next to it, or from the call that reads it. A
 /// missing entry is found in the file, or has the default named here.
 struct FileDescription {
   std::optional<FileContent> content; ///< a matrix
@@ -33,6 +35,9 @@ struct FileDescription {
   std::optional<bool> fill;        ///< whether fields may be empty; true if `fillValue` is given
   std::optional<double> fillValue; ///< what an empty field stands for; 0
   std::optional<std::vector<std::string>> missing; ///< texts that stand for NaN; none
+
+  // Of frames.
+  std::optional<std::vector<std::string>> schema; ///< the types of columns; strings
 };
 
 /// The type of values that metadata and scripts call so: double, int, boolean, string and others;
@@ -49,15 +54,15 @@ FileDescription readMetadata(const std::filesystem::path &path);
 /// The JSON that readMetadata reads.
 std::string metadataText(const FileDescription &description);
 
-/// The format by the extension alone: .csv and .mtx.
+/// The format by the extension alone: .csv, .mtx, .libsvm, .svm and .npy.
 std::optional<FileFormat> formatByName(const std::filesystem::path &path);
 
 /// Throws Error, naming `file`, for a separator that numbers or lines contain.
 void checkSeparator(char separator, const std::string &file);
 
 /// All that can be known of a data file without reading its cells: from `said`, else from its
-/// metadata, else from its first line (MatrixMarket) or its name (.csv, .mtx). Throws Error when
-/// that leaves its format open.
+/// metadata, else from its first line (MatrixMarket) or its name. Throws Error when that leaves its
+/// format open.
 FileDescription describeFile(const std::filesystem::path &path, const FileDescription &said = {});
 
 } // namespace headrace

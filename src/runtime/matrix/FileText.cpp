@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <tuple>
 #include <unistd.h>
 
 namespace headrace {
@@ -24,11 +25,47 @@ bool isEmptyFile(const fs::path &path) {
 
 } // namespace
 
+/// Part files as distributed systems write them: part-00000, part-00001; 0-m-00000, 1-m-00000.
+static std::string joinedParts(const fs::path &folder) {
+  std::vector<fs::path> parts;
+  for (const auto &entry : fs::directory_iterator(folder)) {
+    std::string name = entry.path().filename().string();
+    if (entry.is_regular_file() && !name.starts_with('.') && !name.starts_with('_'))
+      parts.push_back(entry.path());
+  }
+  if (parts.empty())
+    throw Error(ErrorKind::InvalidFile,
+                folder.string() + ": expected part files in this directory, got none");
+  std::ranges::sort(parts, [](const fs::path &a, const fs::path &b) {
+    auto key = [](const fs::path &path) {
+      std::string name = path.filename().string();
+      size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+      return std::tuple(digits, name);
+    };
+    return key(a) < key(b);
+  });
+  std::string text;
+  for (const fs::path &part : parts) {
+    if (isEmptyFile(part))
+      continue;
+    auto mapping = MappedFile::open(part);
+    text.append(reinterpret_cast<const char *>(mapping->data()), mapping->size());
+    if (!text.ends_with('\n'))
+      text += '\n';
+  }
+  return text;
+}
+
 FileText::FileText(const fs::path &path) : file(path.string()) {
   if (isEmptyFile(path))
     return;
-  mapping = MappedFile::open(path);
-  content = {reinterpret_cast<const char *>(mapping->data()), mapping->size()};
+  if (std::error_code error; fs::is_directory(path, error)) {
+    joined = std::make_shared<const std::string>(joinedParts(path));
+    content = *joined;
+  } else {
+    mapping = MappedFile::open(path);
+    content = {reinterpret_cast<const char *>(mapping->data()), mapping->size()};
+  }
   if (content.starts_with(byteOrderMark))
     content.remove_prefix(byteOrderMark.size());
   while (!content.empty() && (content.back() == '\n' || content.back() == '\r'))

@@ -11,7 +11,8 @@
 
 namespace headrace {
 
-/// A text file, mapped; it may be empty.
+/// A text file, mapped; it may be empty. A directory is the files in it one after the other, in the
+/// order of their names, without hidden ones and those that begin with an underscore.
 class FileText {
 public:
   /// Throws Error when the file is absent, unreadable or not a regular file.
@@ -28,6 +29,7 @@ public:
 private:
   std::string file;
   std::shared_ptr<MappedFile> mapping;
+  std::shared_ptr<const std::string> joined; ///< of a directory
   std::string_view content;
 };
 

@@ -4,6 +4,7 @@
 #include "runtime/matrix/Readers.h"
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
+#include "runtime/tensor/Npy.h"
 
 namespace headrace {
 
@@ -17,6 +18,15 @@ namespace {
             (text.empty() ? "nothing" : inQuotes(text)));
 }
 
+Matrix matrixOfNpy(const fs::path &path, ThreadPool &pool) {
+  Tensor tensor = readNpy(path).converted(DType::F64);
+  size_t rank = tensor.shape().size();
+  if (rank != 1 && rank != 2)
+    throw Error(ErrorKind::InvalidFile,
+                path.string() + ": expected a matrix, got " + shapeString(tensor.shape()));
+  return inPreferredFormat(rank == 1 ? tensor.reshaped({tensor.elements(), 1}) : tensor, pool);
+}
+
 } // namespace
 
 Matrix readMatrix(const fs::path &path, const FileDescription &said, ThreadPool &pool) {
@@ -25,10 +35,15 @@ Matrix readMatrix(const fs::path &path, const FileDescription &said, ThreadPool 
     throw Error(ErrorKind::TypeMismatch, path.string() + ": expected a matrix, but " +
                                              metadataPath(path).filename().string() +
                                              " says that it is a scalar");
+  if (description.content == FileContent::Frame)
+    throw Error(ErrorKind::TypeMismatch,
+                path.string() + ": expected a matrix, but it is described as a frame");
   if (description.value == FileValue::String)
     throw Error(ErrorKind::Unsupported, path.string() + ": expected a numeric matrix, but " +
                                             metadataPath(path).filename().string() +
                                             " says that its values are strings");
+  if (*description.format == FileFormat::Npy)
+    return matrixOfNpy(path, pool);
   FileText file(path);
   switch (*description.format) {
   case FileFormat::Csv:
@@ -37,6 +52,10 @@ Matrix readMatrix(const fs::path &path, const FileDescription &said, ThreadPool 
     return readTextCells(file, description, pool);
   case FileFormat::MatrixMarket:
     return readMatrixMarket(file, description, pool);
+  case FileFormat::LibSvm:
+    return readLibSvm(file, description, pool);
+  case FileFormat::Npy:
+    break;
   }
   throw InternalError("an unknown format of files");
 }

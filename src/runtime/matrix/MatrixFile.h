@@ -5,11 +5,11 @@
 
 #include <variant>
 
-/// Matrices and scalars in files, as scripts read and write them. Errors name the file and, where
+/// Matrices and scalars in files, as scripts read and write them. Errors name the file and, if
 /// there is one, the line and field.
 namespace headrace {
 
-/// Dense or sparse by its nonzeros. The description `said` goes before the metadata beside the
+/// Dense or sparse by its nonzeros. The description `said` goes before the metadata next to the
 /// file; the file must agree with both.
 Matrix readMatrix(const std::filesystem::path &path, const FileDescription &said = {},
                   ThreadPool &pool = ThreadPool::global());

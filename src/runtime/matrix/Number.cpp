@@ -125,7 +125,7 @@ void appendNumber(std::string &text, double value) {
     text += value < 0 ? "-Infinity" : "Infinity";
     return;
   }
-  // Whole numbers in full: the shortest text of 100000 would be 1e+05.
+  // Integers in full: the shortest text of 100000 would be 1e+05.
   if (std::abs(value) < wholeLimit && value == std::trunc(value) &&
       !(value == 0 && std::signbit(value)))
     end = std::to_chars(buffer, buffer + sizeof(buffer), static_cast<int64_t>(value)).ptr;

@@ -63,7 +63,7 @@ private:
     bool anyFields = !body.empty() || !headerLine.empty();
     cols = anyFields ? fieldsIn(first) : description.cols.value_or(0);
     if (!anyFields && !description.cols)
-      file.fail("expected rows of numbers, got an empty file");
+      file.fail("expected rows of numeric values, got an empty file");
     if (description.cols && cols != *description.cols)
       file.fail(first, "expected " + std::to_string(*description.cols) +
                            " fields, as many as the columns declared, got " + std::to_string(cols));

@@ -11,6 +11,7 @@ namespace headrace {
 Matrix readCsv(const FileText &file, const FileDescription &description, ThreadPool &pool);
 Matrix readTextCells(const FileText &file, const FileDescription &description, ThreadPool &pool);
 Matrix readMatrixMarket(const FileText &file, const FileDescription &description, ThreadPool &pool);
+Matrix readLibSvm(const FileText &file, const FileDescription &description, ThreadPool &pool);
 
 /// Cells of a matrix in no particular order, 0-based.
 struct CellList {
@@ -18,7 +19,7 @@ struct CellList {
   std::vector<double> values;
 };
 
-/// Reads lines `row column value`, or `row column` where all values are 1; blank lines and those
+/// Reads lines `row column value`, or `row column` if all values are 1; blank lines and those
 /// that begin with % are skipped.
 struct CellFormat {
   int64_t rows, cols;

@@ -95,6 +95,22 @@ void writeCells(AtomicFile &file, const Matrix &matrix, ThreadPool &pool) {
   });
 }
 
+/// Lines `label column:value ...`: the last column first.
+void writeLabelled(AtomicFile &file, const Matrix &matrix, ThreadPool &pool) {
+  Tensor dense = denseOf(matrix);
+  int64_t cols = dense.shape()[1];
+  writeRows(file, dense.shape()[0], cols, pool, [&](int64_t row, std::string &text) {
+    const double *cells = dense.as<double>() + row * cols;
+    appendNumber(text, cols > 0 ? cells[cols - 1] : 0);
+    for (int64_t col = 0; col + 1 < cols; ++col)
+      if (cells[col] != 0) {
+        text += " " + std::to_string(col + 1) + ":";
+        appendNumber(text, cells[col]);
+      }
+    text += '\n';
+  });
+}
+
 } // namespace
 
 void writeMatrix(const fs::path &path, const Matrix &given, const FileDescription &how,
@@ -132,6 +148,13 @@ void writeMatrix(const fs::path &path, const Matrix &given, const FileDescriptio
   case FileFormat::Text:
     writeCells(file, matrix, pool);
     break;
+  case FileFormat::LibSvm:
+    writeLabelled(file, matrix, pool);
+    break;
+  case FileFormat::Npy:
+    throw Error(ErrorKind::Unsupported,
+                path.string() + ": npy files are read but not written; expected csv, text, mm or "
+                                "libsvm");
   }
   metadata.write(metadataText(written));
   file.putInPlace();

@@ -22,7 +22,7 @@ static void checkCount(HostCall &c, const Values &results, size_t least) {
 }
 
 /// The results of all iterations as one tensor with one more axis; what the body declares tells the
-/// type where there are none.
+/// type if there are none.
 static RuntimeValue stacked(HostCall &c, const Values &parts, int64_t axis,
                             const BodyOutput &declared) {
   std::string what = "output " + inQuotes(declared.name) + " of its body: ";

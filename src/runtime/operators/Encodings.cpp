@@ -52,7 +52,7 @@ static RuntimeValue defaultLabel(HostCall &c, const RuntimeValue &values) {
   return listOf<int64_t>(DType::I64, {c.node.getInt("default_int64", -1)}).converted(dtype);
 }
 
-/// Elements as keys of a table: the bytes of numbers, where every NaN is one and -0 is 0.
+/// Elements as keys of a table: the bytes of numbers, if every NaN is one and -0 is 0.
 static std::vector<std::string> keysOf(const RuntimeValue &value) {
   if (const StringTensor *strings = value.strings())
     return strings->elements;

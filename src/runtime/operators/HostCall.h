@@ -63,7 +63,7 @@ struct HostCall {
   /// Numbers in the type of T.
   std::vector<double> numbers(size_t i) const;
 
-  /// Counted from the end where it is negative.
+  /// Counted from the end if it is negative.
   int64_t axis(int64_t axis, int64_t rank) const;
   /// The outputs that the graph of an attribute declares.
   const std::vector<BodyOutput> &bodyOutputs(const std::string &attribute) const;

@@ -16,7 +16,7 @@ struct HostOperator {
   /// The first version of the operator set for which it is right.
   int64_t since;
   HostFunction function;
-  /// Inputs from this one on are numbers that compiled code is made for: where those keep changing,
+  /// Inputs from this one on are numbers that compiled code is made for: if those keep changing,
   /// the operator runs here. None: only on values that compiled code does not take.
   std::optional<size_t> parametersFrom = std::nullopt;
   /// Whether a node is much cheaper here than compiled, because its work depends on data.

@@ -1,4 +1,4 @@
-// Pictures in files: bytes in, and as many pixels out as the file says.
+// Images in files: bytes in, and as many pixels out as the file says.
 #include "runtime/operators/HostOperators.h"
 #include "runtime/system/Text.h"
 
@@ -14,7 +14,7 @@ static uint8_t luminance(const uint8_t *rgb) {
   return static_cast<uint8_t>((19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16);
 }
 
-/// A file that cannot be decoded is an empty picture, as the standard has it.
+/// A file that cannot be decoded is an empty image, as the standard has it.
 static image::Picture decoded(HostCall &c) {
   const Tensor &file = c.tensor(0);
   if (file.dtype() != DType::U8 || file.shape().size() != 1)

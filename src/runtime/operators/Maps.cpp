@@ -128,7 +128,7 @@ static double numberOf(HostCall &c, const std::string &text) {
   auto [end, failure] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
   if (failure != std::errc() || end != rest.data() + rest.size())
     c.fail(ErrorKind::InvalidArgument,
-           c.nameOfInput(0) + ": expected numbers as values, got " + inQuotes(text));
+           c.nameOfInput(0) + ": expected numeric values, got " + inQuotes(text));
   return number;
 }
 

@@ -1,4 +1,4 @@
-// Operators that move elements to where numbers say. Compiled code is made for those numbers; where
+// Operators that move elements to where numbers say. Compiled code is made for those numbers; if
 // they are others in every call, they are cheaper here.
 #include "runtime/operators/HostOperators.h"
 #include "runtime/operators/TensorParts.h"
@@ -277,7 +277,7 @@ static Values range(HostCall &c) {
     return rangeOf<int64_t>(c);
   default:
     c.fail(ErrorKind::TypeMismatch,
-           c.nameOfInput(0) + ": expected numbers of 16 to 64 bits, got " + describe(c.input(0)));
+           c.nameOfInput(0) + ": expected 16- to 64-bit values, got " + describe(c.input(0)));
   }
 }
 

@@ -73,7 +73,7 @@ private:
     result.start = add({RegexNode::Condition, result.end, -1, 0, anchor});
     return result;
   }
-  /// Read once, where a repetition comes back to it.
+  /// Read once, if a repetition comes back to it.
   Fragment character() {
     auto [found, isNew] = characters.try_emplace({at, flags.ignoresCase, flags.dotIsAll});
     if (isNew) {

@@ -6,7 +6,7 @@
 
 namespace headrace::operators {
 
-/// Where a match may stand, between two characters.
+/// Where a match may be, between two characters.
 enum class Anchor { TextBegin, TextEnd, LineBegin, LineEnd, WordBoundary, NoWordBoundary };
 
 struct RegexNode {

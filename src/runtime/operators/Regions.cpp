@@ -178,7 +178,7 @@ static Alignment alignmentOf(HostCall &c) {
   const Shape &places = c.tensor(2).shape();
   if (images.size() != 4 || corners.size() != 2 || corners[1] != 4 || places != Shape{corners[0]})
     c.fail(ErrorKind::ShapeMismatch,
-           "expected images of rank 4, 4 numbers for each region and an image for each, got " +
+           "expected images of rank 4, 4 values and an image index per region, got " +
                describe(c.input(0)) + ", " + describe(c.input(1)) + " and " + describe(c.input(2)));
   std::string mode = c.node.getString("mode", "avg");
   std::string transform = c.node.getString("coordinate_transformation_mode", "half_pixel");

@@ -154,7 +154,7 @@ const RegexMatcher::Step &RegexMatcher::step(int state, std::optional<size_t> ne
   Step made = makeStep(*states[state], next, to);
   size_t before = states.size();
   made.next = stateOf(std::move(to));
-  // Where all states were let go, this one was among them.
+  // If all states were let go, this one was among them.
   Step &kept = states.size() < before ? lastStep : steps[state][column];
   kept = std::move(made);
   return kept;

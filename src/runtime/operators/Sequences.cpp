@@ -17,7 +17,7 @@ static Values sequenceConstruct(HostCall &c) {
   return {sequenceOf(std::move(elements))};
 }
 
-/// A position in [0, size), counted from the end where it is negative.
+/// A position in [0, size), counted from the end if it is negative.
 static size_t position(HostCall &c, size_t input, int64_t size) {
   int64_t given = c.integer(input), at = given < 0 ? given + size : given;
   if (at < 0 || at >= size)

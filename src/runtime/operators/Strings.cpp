@@ -148,7 +148,7 @@ static Tensor numbersOf(HostCall &c, const StringTensor &texts, DType dtype) {
     }
     if (!isNumber)
       c.fail(ErrorKind::InvalidArgument,
-             c.nameOfInput(0) + ": expected numbers, got " + inQuotes(text));
+             c.nameOfInput(0) + ": expected numeric values, got " + inQuotes(text));
   }
   return wide.converted(dtype);
 }

@@ -1,4 +1,4 @@
-// Strings cut into tokens: characters, what lies between separators, or what an expression matches.
+// Strings cut into tokens: characters, what is between separators, or what an expression matches.
 #include "runtime/operators/Characters.h"
 #include "runtime/operators/HostOperators.h"
 #include "runtime/operators/RegularExpression.h"
@@ -84,7 +84,7 @@ private:
     return tokens;
   }
 
-  /// What lies between matches of the first expression is cut by the second one, and so on.
+  /// What is between matches of the first expression is cut by the second one, and so on.
   std::vector<std::wstring_view> separated(std::wstring_view text,
                                            std::vector<RegexMatcher> &separators) const {
     std::vector<std::wstring_view> tokens{text};

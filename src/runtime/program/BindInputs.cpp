@@ -92,7 +92,7 @@ private:
                                               knownSymbols(spec) + ", got " + found);
   }
 
-  // " with batch = 4": what earlier sizes have decided, where the spec depends on it.
+  // " with batch = 4": what earlier sizes have decided, if the spec depends on it.
   std::string knownSymbols(const TensorSpec &spec) const {
     std::string text;
     for (size_t s = 0; s < symbols.size(); ++s) {

@@ -23,7 +23,7 @@ struct DecidedSymbol {
 };
 std::optional<DecidedSymbol> decidedBy(const DimExpr &size);
 
-/// Says which size this program does not serve, for symbols that bindInputs refused.
+/// Says which size this program does not serve, for symbols that bindInputs rejected.
 std::string describeGuardFailure(const Program &program, std::span<const int64_t> symbols);
 
 } // namespace headrace

@@ -14,10 +14,10 @@ int chosen();
 
 /// A copy on the device; done when it returns.
 Tensor toDevice(const Tensor &tensor, int device);
-/// A copy in main memory of what the tensor is in the stream's order.
+/// A copy in host memory of what the tensor is in the stream's order.
 Tensor toHost(const Tensor &tensor, Stream stream);
 
-/// Copies a tensor of main memory into one on a device, in the stream's order; done when it
+/// Copies a tensor of host memory into one on a device, in the stream's order; done when it
 /// returns.
 void copyInto(Tensor &onDevice, const Tensor &tensor, Stream stream);
 

@@ -23,6 +23,18 @@ struct KernelReport {
   std::string where, unsupportedReason;
 };
 
+/// The report on one value in memory: an input, an output or a temporary.
+struct BufferReport {
+  BufferInfo::Kind kind;
+  /// The input or output, or the kernel that writes the temporary.
+  std::string name;
+  std::string where; // the engine whose memory it is
+  DimExpr bytes;
+  int first = 0, last = 0; // kernels, the first and the last that use it
+  /// Of a temporary, its place in the memory that temporaries share, where all sizes are known.
+  std::optional<int64_t> offset;
+};
+
 /// One way to compute the program: how many kernels, what they move.
 struct MovementReport {
   int64_t kernels = 0;
@@ -43,9 +55,11 @@ struct Explanation {
   MovementReport before;
   MovementReport after;
   std::vector<KernelReport> kernels;
-  /// Memory for temporaries and outputs with buffers shared, where all sizes are known (else -1).
+  /// Memory for temporaries and outputs with buffers shared, if all sizes are known (else -1).
   int64_t peakBytes = -1;
   int64_t constantBytes = 0;
+  /// What lies in memory while the kernels run, without constants.
+  std::vector<BufferReport> buffers;
   /// The program's recipe: every choice of the compiler, as text that it follows when it is given
   /// back; empty for a program compiled elsewhere.
   std::string recipe;

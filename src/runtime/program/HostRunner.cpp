@@ -1,4 +1,4 @@
-// Programs that the host drives: kernels are functions of the process, temporaries lie in an arena.
+// Programs that the host drives: kernels are functions of the process, temporaries are in an arena.
 // Steps of other engines go to a session of theirs, with memory there.
 #include "runtime/library/Library.h"
 #include "runtime/program/Binding.h"
@@ -44,7 +44,7 @@ struct Scratch {
   std::vector<void *> operands; // of the current step
   GrowingMemory arena, workspace;
   GrowingMemory slices; // of sliced runs, one part for each thread
-  std::vector<AlignedMemory> apart; // instead of the arena where accesses are checked
+  std::vector<AlignedMemory> apart; // instead of the arena if accesses are checked
   std::vector<Tensor> alignedInputs;
   OtherEngines::Visits visits;
 };
@@ -62,7 +62,7 @@ Tensor allocateOutput(const TensorSpec &spec, const Shape &shape) {
 
 constexpr const char *kTemporaries = "intermediate results";
 
-// Names the largest temporary where there is no memory for all of them.
+// Names the largest temporary if there is no memory for all of them.
 std::byte *reserveArena(Scratch &scratch, const Program &program, const Binding &binding) {
   try {
     return scratch.arena.reserve(binding.plan.arenaBytes(hostEngine), kTemporaries);

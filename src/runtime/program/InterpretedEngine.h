@@ -1,4 +1,4 @@
-// Engines that interpret their kernels in main memory, step by step: simulators of machines. Such
+// Engines that interpret their kernels in host memory, step by step: simulators of machines. Such
 // an engine is a name and a reader of kernels.
 #pragma once
 
@@ -15,7 +15,7 @@ public:
   /// Throws Error, which names the step.
   virtual void run(const Step &step, std::span<void *const> operands,
                    std::span<const int64_t> symbols) const = 0;
-  /// Its time on the machine, where that is known.
+  /// Its time on the machine, if that is known.
   virtual std::optional<SimulatedStep> simulated() const { return std::nullopt; }
 };
 

@@ -15,7 +15,7 @@ struct Lifetime {
   int first, last;
 };
 
-/// Where each buffer lies in its arena.
+/// Where each buffer is in its arena.
 struct MemoryPlan {
   std::vector<int64_t> offsets; // one per buffer, 64-byte aligned
   int64_t totalBytes = 0;       // of all arenas

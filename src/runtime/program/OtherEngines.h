@@ -24,7 +24,7 @@ public:
   /// steps of the host read, too. Both must outlive it. Throws Error.
   OtherEngines(Program &program, const ProgramCode &code);
 
-  /// Where tensors may lie besides main memory.
+  /// Where tensors may be besides host memory.
   MemorySpace place() const { return known.empty() ? MemorySpace() : known.front().engine.place(); }
   bool runs(size_t step) const { return ofStep[step] != none; }
   std::optional<SimulatedStep> simulated(size_t step) const;

@@ -35,7 +35,7 @@ struct BufferInfo {
   DType dtype = DType::F32;
   DimExpr bytes;
   int firstStep = 0, lastStep = 0;
-  /// Whose memory it lies in. A constant that several engines read has a buffer with each.
+  /// Whose memory it is in. A constant that several engines read has a buffer with each.
   std::string engine = hostEngine;
 };
 
@@ -51,7 +51,7 @@ struct LaunchParameter {
     Size,      // value of `size`, as i64
     Workspace, // address of the step's device workspace, `size` bytes into it
     TensorMap, // 128 bytes that describe a tile of a matrix to the device's copy engine: of the
-               // operand `index`, or where that is -1 `size` bytes into the workspace
+               // operand `index`, or if that is -1 `size` bytes into the workspace
   };
   /// A row-major matrix (or stack of them, outermost first) and the box that one copy moves.
   struct Tile {
@@ -87,7 +87,7 @@ struct Step {
   enum class Kind {
     Kernel,
     Library,
-    Transfer, // copies its first operand to its second, which lies in another engine's memory
+    Transfer, // copies its first operand to its second, which is in another engine's memory
   };
   Kind kind = Kind::Kernel;
   /// Who runs it, with operands in its own memory; of a transfer, the one that is not the host.
@@ -129,7 +129,7 @@ struct Program {
 /// - a buffer stands for an input, output or constant there is, or is a temporary that lives within
 ///   the steps; every output has one buffer, which a step uses;
 /// - a step has operands, uses temporaries while they live, and ends with one that it may write;
-/// - operands lie in the memory of their step's engine; those of a transfer in the host's and its
+/// - operands are in the memory of their step's engine; those of a transfer in the host's and its
 ///   engine's;
 /// - a library step has as many operands and parameters as its routine takes;
 /// - a launch has a block of a size that devices have, and takes operands that its step has.
@@ -141,10 +141,10 @@ std::string interfaceFault(const Program &program);
 /// The one engine that runs all steps; nothing if there are several. Without steps, the host's.
 std::optional<std::string> soleEngine(const Program &program);
 
-/// Throws Error naming the file a program comes from; where it was made here, InternalError.
+/// Throws Error naming the file a program comes from; if it was made here, InternalError.
 [[noreturn]] void failUnsound(const Program &program, const std::string &what);
 
-/// Fails where there is a fault.
+/// Fails if there is a fault.
 void verifyProgram(const Program &program);
 
 } // namespace headrace

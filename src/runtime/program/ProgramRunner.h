@@ -41,7 +41,7 @@ public:
   Program program;
 
 protected:
-  /// Throws Error if a file that the program's constants lie in was changed.
+  /// Throws Error if a file that the program's constants are in was changed.
   void requireFilesUnchanged() const;
   /// Checks the inputs and stores the values of the symbols. Throws Error.
   void bindSymbols(std::span<const Tensor> inputs, std::vector<int64_t> &symbols) const;

@@ -13,7 +13,7 @@ namespace headrace {
 
 namespace {
 
-// Half precision where the processor has no instruction for it: what a compiler's runtime library
+// f16 and bf16 if the CPU has no instruction for it: what a compiler's runtime library
 // would bring along. Values travel in vector registers, hence the types.
 __bf16 truncateToBf16(float value) { return std::bit_cast<__bf16>(floatToBf16(value)); }
 __bf16 truncateDoubleToBf16(double value) { return truncateToBf16(narrowToOdd(value)); }

@@ -12,7 +12,7 @@ struct RuntimeFunction {
 };
 
 /// The functions that generated code may call, by the names code generators use for them: those of
-/// <math.h> and <string.h>, and conversions to and from half precision. Sorted by name.
+/// <math.h> and <string.h>, and conversions to and from f16 and bf16. Sorted by name.
 std::span<const RuntimeFunction> runtimeFunctions();
 
 /// Null if there is none of that name.

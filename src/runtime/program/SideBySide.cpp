@@ -46,7 +46,7 @@ bool findSideBySide(const Program &program, std::span<const double> work,
            steps[i].grain >= steps[i].grid && work[i] >= worthSharing;
   };
   // From the last step on: the groups that save most, and of these the ones whose threads wait
-  // least. A direction of a layer is not put beside the other one's inputs, which must come first.
+  // least. A direction of a layer is not put next to the other one's inputs, which must come first.
   std::vector<Groups> best(steps.size() + 1);
   for (size_t begin = steps.size(); begin-- > 0;) {
     double total = work[begin], most = work[begin];

@@ -23,7 +23,7 @@ constexpr std::array<KindText, 3> kinds = {{{ValueCheck::Kind::Index, "check.ind
 constexpr int64_t none = std::numeric_limits<int64_t>::max();
 
 /// Whether all of them are allowed, exceptions aside. Branch-free and by subtraction alone, so that
-/// vectors do it on every processor: the sign of `signs` says it. May err on the side of false.
+/// vectors do it on every CPU: the sign of `signs` says it. May err on the side of false.
 template <class T> bool plainlyAllowed(const ValueCheck &check, const T *data, int64_t count) {
   int64_t signs = 0;
   if (check.kind == ValueCheck::Kind::Divisor) {

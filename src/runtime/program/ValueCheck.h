@@ -49,7 +49,7 @@ std::optional<Violation> firstViolation(const ValueCheck &check, DType type, con
 
 /// Checks as steps, "check.index", "check.divisor" and "check.target": the operand is a tensor of
 /// integers, the step's name is the subject, and the parameters are the element's DType, low, high,
-/// 1 where there is an exception (else 0), the exception, and the tensor's sizes.
+/// 1 if there is an exception (else 0), the exception, and the tensor's sizes.
 struct CheckStep {
   ValueCheck check;
   DType type = DType::I64;

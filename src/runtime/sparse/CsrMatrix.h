@@ -39,7 +39,7 @@ public:
                              ThreadPool &pool = ThreadPool::global());
 
   /// CSR arrays of another library (indices i32 or i64, values f64 or f32), checked in full. Kept
-  /// without a copy where they are as ours, so they must not change any more; else sorted, repeated
+  /// without a copy if they are as ours, so they must not change any more; else sorted, repeated
   /// cells added, zeros dropped.
   static CsrMatrix fromArrays(int64_t rows, int64_t cols, const Tensor &offsets,
                               const Tensor &columns, const Tensor &values,

@@ -74,7 +74,7 @@ CsrMatrix combineAll(const CsrMatrix &a, const CsrMatrix &b, ThreadPool &pool) {
                    });
 }
 
-/// f(value, dense cell) at the stored cells of x, where a size of 1 is repeated.
+/// f(value, dense cell) at the stored cells of x, if a size of 1 is repeated.
 template <class Function>
 CsrMatrix atNonzeros(const CsrMatrix &x, const Tensor &dense, const char *what, ThreadPool &pool,
                      Function function) {

@@ -13,12 +13,12 @@ enum class Binary { Add, Subtract, Multiply, Minimum, Maximum, NotEqual, Less, G
 CsrMatrix combine(Binary function, const CsrMatrix &a, const CsrMatrix &b,
                   ThreadPool &pool = ThreadPool::global());
 
-/// x * dense; `dense` has x's size, or is a row or a column that is repeated over it. Where x is
+/// x * dense; `dense` has x's size, or is a row or a column that is repeated over it. If x is
 /// not stored the product is 0, so that this is the product of all cells only if `dense` is finite.
 CsrMatrix multiply(const CsrMatrix &x, const Tensor &dense,
                    ThreadPool &pool = ThreadPool::global());
 
-/// x / dense, likewise; where x is not stored the quotient is 0, so that this is the quotient of
+/// x / dense, likewise; if x is not stored the quotient is 0, so that this is the quotient of
 /// all cells only if `dense` has no zero and no NaN.
 CsrMatrix divide(const CsrMatrix &x, const Tensor &dense, ThreadPool &pool = ThreadPool::global());
 

@@ -3,7 +3,7 @@
 #include "runtime/sparse/CsrMatrix.h"
 
 /// NaN and infinity in sparse products: 0 times NaN or infinity is NaN, as it is for dense
-/// matrices. Products of stored cells leave out the zeros that are not stored; where the other
+/// matrices. Products of stored cells leave out the zeros that are not stored; if the other
 /// factor is not finite, these functions add their part.
 namespace headrace::sparse {
 

@@ -63,7 +63,7 @@ void scatterRows(const CsrMatrix &a, int64_t begin, int64_t end, const double *b
 }
 
 /// How many partial results to sum: a matter of sizes alone, never of threads, and no more than
-/// what filling and adding them costs little beside the product.
+/// what filling and adding them costs little compared with the product.
 int64_t partialResults(const CsrMatrix &a, int64_t width) {
   constexpr int64_t most = 16;
   if (a.nonzeros() * width < 2 * grain)

@@ -37,7 +37,7 @@ CsrMatrix joinRows(int64_t rows, int64_t cols, std::span<const RowSink> sinks, T
 using FillRows = FunctionRef<void(int64_t begin, int64_t end, int worker, RowSink &sink)>;
 CsrMatrix buildRows(int64_t rows, int64_t cols, int64_t work, ThreadPool &pool, FillRows fill);
 
-/// Calls `body` on ranges of rows of about equal work, where a row costs `perEntry` for each of its
+/// Calls `body` on ranges of rows of about equal work, if a row costs `perEntry` for each of its
 /// entries and `perRow`.
 struct RowCost {
   int64_t perEntry = 1, perRow = 1;

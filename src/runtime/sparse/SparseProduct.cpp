@@ -32,7 +32,7 @@ public:
 
   /// Gives the row away in order and is ready for the next.
   void flush(int64_t row, RowSink &sink) {
-    constexpr size_t sortingCost = 16; // of one column, beside a look at one cell
+    constexpr size_t sortingCost = 16; // of one column, compared with a look at one cell
     if (touched.size() > sums.size() / sortingCost) {
       for (size_t column = 0; column < sums.size(); ++column)
         if (lastRow[column] == row)
@@ -103,7 +103,7 @@ public:
 private:
   const CsrMatrix &a, &b;
   bool leftFinite;
-  std::map<int64_t, std::vector<Column>> columnsAt; // of b's row: where it is not finite
+  std::map<int64_t, std::vector<Column>> columnsAt; // of b's row: if it is not finite
   std::map<Column, int64_t> expected;               // of b's column: how often it is not finite
 };
 

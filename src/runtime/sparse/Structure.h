@@ -21,7 +21,7 @@ CsrMatrix slice(const CsrMatrix &matrix, Range rows, Range cols,
 CsrMatrix pickRows(const CsrMatrix &matrix, std::span<const int64_t> rows,
                    ThreadPool &pool = ThreadPool::global());
 
-/// One beside the other, of equal rows; at least one.
+/// One next to the other, of equal rows; at least one.
 CsrMatrix bindColumns(std::span<const CsrMatrix> parts, ThreadPool &pool = ThreadPool::global());
 
 /// One below the other, of equal columns; at least one.

@@ -92,7 +92,7 @@ void FreeMemory::operator()(void *memory) const {
     std::free(memory);
 }
 
-/// Memory that there is not is refused at once: a system that promises it would end the process
+/// Memory that there is not is rejected at once: a system that promises it would end the process
 /// when the memory is first used.
 static void checkAvailable(size_t bytes, const char *what) {
   constexpr size_t worthChecking = size_t{64} << 20;

@@ -23,7 +23,7 @@ struct FreeMemory {
 using AlignedMemory = std::unique_ptr<std::byte, FreeMemory>;
 
 /// Uninitialised and never null, also for 0 bytes; throws Error, naming `what`, when the system
-/// refuses. A few large blocks are kept when freed and handed out again: fresh memory costs a page
+/// rejects. A few large blocks are kept when freed and handed out again: fresh memory costs a page
 /// fault per 4 KiB, more than many a kernel takes to fill it.
 AlignedMemory allocateAligned(size_t bytes, const char *what);
 

@@ -44,7 +44,7 @@ fs::path finalPath(const fs::path &path) {
 /// Where the open file is, as a path that can be linked to.
 fs::path pathOf(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
-/// A file without a name in the folder of the target; -1 if the system or the file system has no
+/// A file without a name in the directory of the target; -1 if the system or the file system has no
 /// such files, or none that could be given a name later.
 int openUnnamed(const fs::path &target) {
   fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");

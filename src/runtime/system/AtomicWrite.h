@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-/// A file or folder that must not stay behind as it is: while there are any, whoever ends the
+/// A file or directory that must not stay behind as it is: while there are any, whoever ends the
 /// process lets them be finished or removed first.
 class UnfinishedFile {
 public:
@@ -19,7 +19,7 @@ public:
 /// How many there are. May be called by a signal's handler.
 int unfinishedFiles();
 
-/// A file written piece by piece beside `path` and then put in its place: a reader sees the old
+/// A file written piece by piece next to `path` and then put in its place: a reader sees the old
 /// file or the whole new one. Until then it has no name, so that a process that is killed leaves
 /// nothing behind either; on a file system that has no such files it has another name than `path`.
 /// Throws Error, leaving nothing behind. Its writing can be interrupted (Interruption.h).
@@ -41,7 +41,7 @@ private:
   void giveName();
 
   std::filesystem::path target;
-  std::filesystem::path name; ///< beside `target`; empty while the file has none
+  std::filesystem::path name; ///< next to `target`; empty while the file has none
   UnfinishedFile unfinished;
   int descriptor;
 };

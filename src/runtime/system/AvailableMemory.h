@@ -19,7 +19,7 @@ std::string memoryText(size_t bytes);
 /// An allocation that does not fit into memory.
 class OutOfMemory : public Error {
 public:
-  /// `available`: nothing if the system refused without telling.
+  /// `available`: nothing if the system rejected without telling.
   OutOfMemory(const std::string &what, size_t bytes, std::optional<size_t> available);
 
   /// With what the memory was for, "a dense matrix of 100 x 10".

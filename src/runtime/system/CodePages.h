@@ -12,7 +12,7 @@ namespace headrace {
 /// one that this function is in, out of the process's memory. Their files stay in the system's
 /// cache, from where the pages come back as they run: a few milliseconds for a compilation. Leaves
 /// a library alone whose code differs from its file, as a debugger's breakpoints make it do, and
-/// all of them where the system does not tell.
+/// all of them if the system does not tell.
 void returnCodePages(std::span<const std::string_view> names);
 
 } // namespace headrace

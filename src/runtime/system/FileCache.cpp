@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view magic = "headrace-cache-1\n";
 constexpr size_t digestLength = 32;
 
-// 128 bits: two different texts do not meet by chance, and no other user may write to the folder.
+// 128 bits: two different texts do not meet by chance, and no other user may write to the
+// directory.
 std::string digest(std::initializer_list<std::string_view> parts) {
   std::string all;
   for (std::string_view part : parts) {
@@ -40,7 +41,7 @@ std::string digest(std::initializer_list<std::string_view> parts) {
 }
 
 std::optional<fs::path> userFolder() {
-  // Our own folder below whatever is given: /tmp and the like stay as they are.
+  // Our own directory below whatever is given: /tmp and the like stay as they are.
   if (const char *given = std::getenv("HEADRACE_CACHE_DIR"))
     return *given ? std::optional(fs::path(given) / ("headrace-" + std::to_string(::geteuid())))
                   : std::nullopt;
@@ -53,7 +54,7 @@ std::optional<fs::path> userFolder() {
 
 } // namespace
 
-// The cache holds code: a folder that another user made, or may write to, could hold anything.
+// The cache holds code: a directory that another user made, or may write to, could hold anything.
 bool makePrivateFolder(const fs::path &folder) {
   std::error_code error;
   fs::create_directories(folder.parent_path(), error);
@@ -113,7 +114,7 @@ void FileCache::store(const std::string &key, std::string_view content) const {
 
 // Trimming looks at every file, of which there may be ten thousands: once for each sixty-fourth of
 // the limit that is written, on average. The key is the coin, so that processes that share the
-// folder need no count of what they all wrote.
+// directory need no count of what they all wrote.
 bool FileCache::isTurnToTrim(const std::string &key, size_t bytes) const {
   double drawn = std::ldexp(static_cast<double>(XXH3_64bits(key.data(), key.size())), -64);
   return drawn * (static_cast<double>(limit) / 64) < static_cast<double>(bytes);

@@ -9,21 +9,22 @@
 
 namespace headrace {
 
-/// Makes a folder that only its owner may write to; the folder it lies in, too, where that is not
-/// there. False if there is something else of that name: a link, or a folder that others own or
-/// may write to. An existing folder or file is never changed.
+/// Makes a directory that only its owner may write to; the directory it is in, too, if that is not
+/// there. False if there is something else of that name: a link, or a directory that others own or
+/// may write to. An existing directory or file is never changed.
 bool makePrivateFolder(const std::filesystem::path &folder);
 
-/// A folder of files by key, of about `limit` bytes in all. They are written atomically and checked
-/// when read: a damaged or foreign one counts as absent. A failure here never fails the caller.
+/// A directory of files by key, of about `limit` bytes in all. They are written atomically and
+/// checked when read: a damaged or foreign one counts as absent. A failure here never fails the
+/// caller.
 class FileCache {
 public:
   static constexpr uintmax_t defaultLimit = uintmax_t{256} << 20;
 
   /// The user's cache: `headrace-UID` in HEADRACE_CACHE_DIR, else `headrace` in XDG_CACHE_HOME or
-  /// ~/.cache, made for the user alone where it is not there. HEADRACE_CACHE_DIR set to nothing
-  /// switches it off, and so does a folder that is not the user's own. `extension` keeps kinds of
-  /// files apart.
+  /// ~/.cache, made for the user alone if it is not there. HEADRACE_CACHE_DIR set to nothing
+  /// switches it off, and so does a directory that is not the user's own. `extension` keeps kinds
+  /// of files apart.
   static FileCache user(std::string extension, uintmax_t limit = defaultLimit);
   FileCache(std::optional<std::filesystem::path> folder, std::string extension,
             uintmax_t limit = defaultLimit)

@@ -18,7 +18,7 @@
 
 namespace headrace {
 
-/// How many forks lie between the process that loaded this library and this one.
+/// How many forks are between the process that loaded this library and this one.
 unsigned forkGeneration();
 
 /// A mutex that is free in a forked child, and what it guards whole. Nothing is locked, and no such
@@ -40,7 +40,7 @@ private:
 };
 
 /// While one lives, no other thread forks; a fork that waits keeps new ones from beginning. They
-/// may lie within each other. The interpreter's lock must not be waited for inside: whoever forks
+/// may be within each other. The interpreter's lock must not be waited for inside: whoever forks
 /// may hold it.
 class CompilerSection {
 public:

@@ -16,7 +16,7 @@ public:
   const char *what() const noexcept override { return "interrupted"; }
 };
 
-/// Makes the work of this thread, and of those that help it, stoppable while it lives. They may lie
+/// Makes the work of this thread, and of those that help it, stoppable while it lives. They may be
 /// within each other: an inner one takes the place of the outer.
 class InterruptionSource {
 public:

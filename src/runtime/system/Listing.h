@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-/// `last` stands before the last of several names.
+/// `last` is before the last of several names.
 template <std::ranges::forward_range Names>
 std::string listed(const Names &names, std::string_view last = " or ") {
   std::string text;

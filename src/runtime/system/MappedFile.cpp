@@ -43,7 +43,7 @@ MappedFile::MappedFile(fs::path path, int descriptor, size_t length, timespec wr
 std::shared_ptr<MappedFile> MappedFile::open(const fs::path &path, size_t copyUpTo) {
   if (path.empty())
     throw Error(ErrorKind::Io, "expected the name of a file, got an empty one");
-  // Non-blocking: opening a pipe must not wait for its writer before we refuse it.
+  // Non-blocking: opening a pipe must not wait for its writer before we reject it.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     failWithErrno(path, "open");

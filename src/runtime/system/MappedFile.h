@@ -38,7 +38,7 @@ public:
   /// Gives the memory of a mapped file back to the system, which reads it again when it is needed.
   void forgetPages() const;
 
-  /// The mapped file that memory lies in; null for what is in no file, or in a copy of one.
+  /// The mapped file that memory is in; null for what is in no file, or in a copy of one.
   static std::shared_ptr<const MappedFile> holding(const void *memory);
 
 private:
@@ -53,7 +53,7 @@ private:
   const std::byte *memory = nullptr;
 };
 
-/// The mapped files that tensors' data lies in, each once.
+/// The mapped files that tensors' data is in, each once.
 std::vector<std::shared_ptr<const MappedFile>> filesHolding(std::span<const Tensor> tensors);
 
 } // namespace headrace

@@ -24,14 +24,14 @@ std::vector<std::string> hostFeatures();
 /// Whether this CPU has the level or feature; false for a name that is not listed here.
 bool hostHas(std::string_view feature);
 
-/// The processor or device that code needs.
+/// The CPU or device that code needs.
 struct ProcessorNeeds {
-  std::string architecture = "x86-64"; // of a processor, or the name of another engine
+  std::string architecture = "x86-64"; // of a CPU, or the name of another engine
   std::string level;                   // "x86-64-v3", "sm_90a"
   std::vector<std::string> features;   // beyond the level
 };
 
-/// Whether this processor has all of it.
+/// Whether this CPU has all of it.
 bool hostHas(const ProcessorNeeds &needs);
 
 /// "x86-64": what this process was compiled for.

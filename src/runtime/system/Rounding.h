@@ -1,4 +1,4 @@
-// Whole numbers rounded up. Values are not negative, and small enough for the sum with a divisor.
+// Integers rounded up. Values are not negative, and small enough for the sum with a divisor.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,4 @@
-// Pictures of what happened when, as SVG.
+// Charts of what happened when, as SVG.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ private:
   std::string svg;
 };
 
-/// With two decimals, which is finer than a picture shows.
+/// With two decimals, which is finer than a chart shows.
 std::string svgNumber(double value);
 
 /// The distance of five to ten ticks on an axis from 0 to `end`: 1, 2 or 5 times a power of ten.

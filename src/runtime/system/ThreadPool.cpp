@@ -82,7 +82,7 @@ struct Chunks {
 /// A thread's share of a loop. Its thread takes one chunk after the other, so that what a kernel
 /// fetched ahead is used by the same core, and kernels that split their rows alike find what they
 /// read in its cache. Threads that have done theirs take some of the end, to go on from there, or
-/// all where the thread did not come.
+/// all if the thread did not come.
 class alignas(64) Share {
 public:
   /// While nobody takes part in the loop.

@@ -162,7 +162,7 @@ DimExpr DimExpr::Algebra::product(const DimExpr &a, const DimExpr &b) {
 }
 
 DimExpr DimExpr::Algebra::extremum(Kind kind, const DimExpr &a, const DimExpr &b) {
-  // Where they differ by a constant the answer is known; the difference must not overflow.
+  // If they differ by a constant the answer is known; the difference must not overflow.
   auto sameTerms = [](const Term &x, const Term &y) {
     return x.coefficient == y.coefficient && compare(x.factors, y.factors) == 0;
   };

@@ -12,7 +12,7 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-// Plain arrays need about a hundred bytes; only structured types, which we refuse, need more.
+// Plain arrays need about a hundred bytes; only structured types, which we reject, need more.
 constexpr size_t maxHeaderBytes = 64 * 1024;
 
 [[noreturn]] void invalid(const std::string &file, const std::string &reason) {

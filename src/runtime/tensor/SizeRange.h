@@ -13,7 +13,7 @@ struct SizeRange {
 
   bool contains(int64_t size) const { return least <= size && size <= most; }
   bool isOneSize() const { return least == most; }
-  /// Leaves of it the side of `other` that the size lies on; nothing changes where it is inside.
+  /// Leaves of it the side of `other` that the size lies on; nothing changes if it is inside.
   void moveBeside(const SizeRange &other, int64_t size) {
     if (size < other.least)
       most = std::min(most, other.least - 1);

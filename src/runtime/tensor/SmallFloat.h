@@ -19,7 +19,7 @@ struct SmallFloat {
   uint8_t overflow; // what a number becomes that is too large
   uint8_t nan;
   bool hasInfinity;
-  bool hasNegativeZero; // where not, its code is the only NaN
+  bool hasNegativeZero; // if not, its code is the only NaN
 
   /// The float whose bits are a code's, moved to float's places, times this is the code's value:
   /// exactly, also for subnormal numbers.

@@ -73,7 +73,7 @@ template <class To, class Value> To clampToInteger(Value value) {
   return static_cast<To>(value);
 }
 
-/// The low bits of a number, extended by their sign where they have one.
+/// The low bits of a number, extended by their sign if they have one.
 template <int bits, bool isSigned, class Value>
 FewBits<bits, isSigned> asFewBits(FewBits<bits, isSigned>, Value value) {
   uint8_t byte = 0;

@@ -55,7 +55,7 @@ private:
 /// order, so a use that is not known to be over shows in the last one.
 class AccessLog {
 public:
-  /// `readers` are those beside the writer itself.
+  /// `readers` are those other than the writer itself.
   AccessLog(size_t elements, Module writer, std::initializer_list<Module> readers)
       : writer(writer), written(elements, 0) {
     for (Module reader : readers)

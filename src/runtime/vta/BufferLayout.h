@@ -1,4 +1,4 @@
-// How a tensor lies in the accelerator's DRAM: its dimensions in blocks.
+// How a tensor is in the accelerator's DRAM: its dimensions in blocks.
 #pragma once
 
 #include "runtime/tensor/Tensor.h"
@@ -17,7 +17,7 @@ struct Axis {
 };
 
 /// The axes from the outermost to the innermost. A matrix in tiles of 1x16 is
-/// {0,1} {1,16} {0,1} {1,1}, of which the last two lie inside a tile.
+/// {0,1} {1,16} {0,1} {1,1}, of which the last two are inside a tile.
 using Layout = std::vector<Axis>;
 
 /// Row-major without blocks.
@@ -29,7 +29,7 @@ Layout blockedLayout(std::span<const int64_t> blocks);
 /// Empty, or why the layout does not describe a tensor of this shape.
 std::string unsupportedLayoutReason(const Layout &layout, const Shape &shape);
 
-/// How many steps each axis has; the last blocks of a dimension may stand over.
+/// How many steps each axis has; the last blocks of a dimension may be over.
 std::vector<int64_t> extentsOf(const Layout &layout, const Shape &shape);
 
 /// Elements of the memory, those that stand over included. Throws Error if they overflow.

@@ -1,4 +1,4 @@
-// The memories on the chip, and the effect of instructions on them and the DRAM beside it. Every
+// The memories on the chip, and the effect of instructions on them and the DRAM next to it. Every
 // access is checked; a wrong one throws Fault.
 #pragma once
 

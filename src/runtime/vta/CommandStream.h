@@ -36,7 +36,7 @@ public:
   /// To the memory on the chip from element `sram` on.
   void load(Memory memory, int64_t sram, const Slice &from, const Padding &padding = {});
   void store(const Slice &to, int64_t sram);
-  /// Loads the micro-ops where they are not in their buffer, and runs them.
+  /// Loads the micro-ops if they are not in their buffer, and runs them.
   void run(const MicroCode &code);
   /// Runs the micro-ops of a sweep, whose loops are known, as `code` says.
   void run(const MicroCode &code, const Sweep &sweep);

@@ -24,7 +24,7 @@ struct Configuration {
   int logBatch = 0, logBlock = 4;                                                 // the matrix unit
   int logUopBuffer = 15, logInpBuffer = 15, logWgtBuffer = 18, logAccBuffer = 17; // bytes
 
-  /// Reads a JSON file, and refuses a machine that cannot be, by the name of what does not fit.
+  /// Reads a JSON file, and rejects a machine that cannot be, by the name of what does not fit.
   static Configuration read(const std::filesystem::path &path);
   static Configuration parse(std::string_view json, const std::string &source);
   std::string json() const;

@@ -1,4 +1,4 @@
-// The memory beside the chip: buffers of a program, which of them may be written, and which bytes
+// The memory next to the chip: buffers of a program, which of them may be written, and which bytes
 // have a value yet.
 #pragma once
 
@@ -11,7 +11,7 @@ class Dram {
 public:
   explicit Dram(const Program &program);
 
-  /// Throws Fault, of `what`, where the bytes are not all of one buffer or may not be written.
+  /// Throws Fault, of `what`, if the bytes are not all of one buffer or may not be written.
   void check(uint64_t offset, uint64_t bytes, bool writes, size_t instruction,
              const std::string &what) const;
 

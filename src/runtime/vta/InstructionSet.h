@@ -12,7 +12,7 @@
 
 namespace headrace::vta {
 
-/// An instruction as it lies in memory: bit 0 is the lowest of the first half.
+/// An instruction as it is in memory: bit 0 is the lowest of the first half.
 using Word = std::array<uint64_t, 2>;
 
 enum class Opcode { Load = 0, Store = 1, Gemm = 2, Finish = 3, Alu = 4 };

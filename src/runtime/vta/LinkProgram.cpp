@@ -147,7 +147,7 @@ private:
   void addRun(const headrace::Step &step) {
     Placed &kernel = placed(step);
     const Program &own = kernel.code.program;
-    // Where bytes of the kernel's DRAM lie in that of all.
+    // Where bytes of the kernel's DRAM are in that of all.
     std::map<uint64_t, int64_t> moves; // by where a region begins
     auto move = [&](uint64_t from, uint64_t to) {
       moves[from] = static_cast<int64_t>(to) - static_cast<int64_t>(from);

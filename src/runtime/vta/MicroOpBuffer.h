@@ -16,7 +16,7 @@ public:
 
   struct Place {
     size_t sram; ///< where the body begins in the buffer
-    /// Where it lies among all micro-ops of the program, if it has to be loaded from there.
+    /// Where it is among all micro-ops of the program, if it has to be loaded from there.
     std::optional<size_t> dram;
   };
   /// The body, of at most `depth` micro-ops, is in the buffer after what this asks for.

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::array<Role, 4> roles = {Role::Input, Role::Output, Role::Weight, Role::Temporary};
 
-// dram_base counts elements in 32 bits; what a description asks for is allocated only where the
+// dram_base counts elements in 32 bits; what a description asks for is allocated only if the
 // file has it.
 constexpr int64_t maxDramBytes = int64_t{1} << 40;
 

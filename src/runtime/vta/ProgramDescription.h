@@ -1,5 +1,5 @@
-// Metadata of a program, beside its instructions and data: buffers, runs, where micro-ops are.
-// `buffers.json` of a program's folder, and part of the code of kernels.
+// Metadata of a program, next to its instructions and data: buffers, runs, where micro-ops are.
+// `buffers.json` of a program's directory, and part of the code of kernels.
 #pragma once
 
 #include "runtime/system/Json.h"

@@ -9,7 +9,7 @@ namespace headrace::vta {
 /// Options of a simulation.
 struct SimulatorOptions {
   /// Shuffles the order in which modules that could go on do so. Nothing that a program computes or
-  /// takes depends on it: where it could, two instructions race, and that is a fault.
+  /// takes depends on it: if it could, two instructions race, and that is a fault.
   uint64_t seed = 0;
   CycleConstants constants;
 };

@@ -115,7 +115,7 @@ private:
     if (bar.kind == kinds.size())
       return;
     double width = bar.end - bar.begin;
-    // A hairline tells neighbours apart where there is room for it.
+    // A hairline tells neighbours apart if there is room for it.
     svg.box(bar.begin, atY, width > 3 ? width - 0.5 : std::max(width, 0.3), laneHeight,
             kinds[bar.kind].colour);
   }

@@ -1,4 +1,4 @@
-// Activity of the modules over time, for people: a picture, and a trace for Perfetto.
+// Activity of the modules over time, for people: a chart, and a trace for Perfetto.
 #pragma once
 
 #include "runtime/vta/Simulator.h"

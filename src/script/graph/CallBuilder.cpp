@@ -139,8 +139,10 @@ std::vector<int> CallBuilder::build(const Call &target, SourceLocation place, si
 }
 
 /// The call as a function of frames, if an argument is one and frames have a function of their own
-/// of that name; else -1.
+/// of that name; else -1. What is bound to a list stays an entry.
 int CallBuilder::onFrame() {
+  if (!all.empty() && all[0] >= 0 && write.at(all[0]).known.type.data == DataType::List)
+    return -1;
   bool any = std::ranges::any_of(all, [&](int operand) {
     return operand >= 0 && write.at(operand).known.type.data == DataType::Frame;
   });

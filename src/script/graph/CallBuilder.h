@@ -21,7 +21,7 @@ private:
   static const std::unordered_map<std::string_view, Rule> &rules();
 
   bool exists(const Call &target) const;
-  /// The operand of a parameter; -1 where it was not given.
+  /// The operand of a parameter; -1 if it was not given.
   int argument(std::string_view name) const;
   bool given(std::string_view name) const { return argument(name) >= 0; }
   /// The whole call as a host function whose result has these properties: the one of its own name,

@@ -62,7 +62,7 @@ int CallBuilder::seq() {
   Size stride = step < 0 ? Size(1) : write.at(step).known.value;
   if (stride.isConstant(1)) {
     rows = last - first + 1;
-    // Down by ones where the end is below the start.
+    // Down by ones if the end is below the start.
     bool down = step < 0 && rows.constant() && *rows.constant() < 1;
     if (down)
       rows = first - last + 1;
@@ -92,7 +92,7 @@ int CallBuilder::bindRows() {
   return lists ? bindLists() : write.bind(false, all, call->builtin->name);
 }
 
-/// Strings beside one another are lines.
+/// Strings next to one another are lines.
 int CallBuilder::bindColumns() {
   if (write.at(all[0]).known.type.data == DataType::List)
     return bindLists();
@@ -186,6 +186,8 @@ int CallBuilder::variances() {
 
 int CallBuilder::trace() {
   write.expectMatrix(all[0], "trace");
+  if (int sum = write.traceOfProduct(all[0]); sum >= 0)
+    return sum;
   const Known &known = write.at(all[0]).known;
   int diagonal = write.function("diag", all, matrixOf(known.rows, 1));
   return write.aggregate(AggregateKind::Sum, Extent::All, diagonal);
@@ -221,7 +223,8 @@ int CallBuilder::likeFirst() {
 
 int CallBuilder::outer() {
   const Known &a = write.at(argument("a")).known, &b = write.at(argument("b")).known;
-  return function(matrixOf(a.rows, b.cols));
+  return function(matrixOf(a.rows.isConstant(1) ? b.rows : a.rows,
+                           b.cols.isConstant(1) ? a.cols : b.cols));
 }
 
 /// A column becomes the diagonal of a matrix; a matrix gives its diagonal.
@@ -293,13 +296,17 @@ int CallBuilder::oneColumn() {
   return function(matrixOf(write.at(all[0]).known.rows, 1));
 }
 
-/// Matrices unless the call says otherwise; sizes where the call gives them.
+/// Matrices unless the call says otherwise; sizes if the call gives them.
 int CallBuilder::read() {
   int type = argument("data_type");
   if (type >= 0) {
     auto *text = std::get_if<std::string>(&write.at(type).literal);
+    Known frame;
+    frame.type = {DataType::Frame, ValueType::Unknown};
     if (text && *text == "scalar")
       return function({}, /*ordered=*/true);
+    if (text && *text == "frame")
+      return function(frame, /*ordered=*/true);
   }
   return function(matrixOf({}, {}), /*ordered=*/true);
 }

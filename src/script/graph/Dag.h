@@ -19,7 +19,7 @@ struct Known {
   Size nonzeros;
   /// Dense or sparse, depending on the values.
   bool formatOpen = false;
-  /// The share of cells that are not 0, where it can be told; an estimate.
+  /// The share of cells that are not 0, if it can be told; an estimate.
   std::optional<double> density;
   /// The value of an integer scalar, if it is known.
   Size value;
@@ -36,7 +36,7 @@ enum class Op : uint8_t {
   Transpose,
   Aggregate,
   Fill,           ///< (value, rows, cols): a matrix of one value
-  Bind,           ///< matrices beside or below one another
+  Bind,           ///< matrices next to or below one another
   ToScalar,       ///< a 1 x 1 matrix as a number
   Values,         ///< of a sparse matrix: what is stored, nonzeros x 1
   WithValues,     ///< (pattern, values): a sparse matrix
@@ -64,7 +64,7 @@ struct Node {
   AggregateKind aggregate = AggregateKind::Sum;
   Extent extent = Extent::All;
   bool transposeLeft = false, transposeRight = false;
-  bool columns = false; ///< Bind: beside one another
+  bool columns = false; ///< Bind: next to one another
   std::string name;     ///< Input: the variable; Function, Bind: which, as the script calls it
   LiteralValue literal;
   std::vector<std::string> argumentNames; ///< Function: as written, empty if there is none
@@ -83,7 +83,7 @@ struct Dag {
   std::vector<Node> nodes; ///< operands first
   /// Variables as they stand after the block.
   std::map<std::string, int> assigned;
-  /// How many statements this is made of: fewer than there are where the next one needs a size that
+  /// How many statements this is made of: fewer than there are if the next one needs a size that
   /// one of these computes.
   size_t statements = 0;
   /// Scalars from before the block whose value decides a size.

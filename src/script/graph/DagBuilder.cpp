@@ -229,8 +229,8 @@ static bool readsClock(const Expr &expr) {
   return reads;
 }
 
-/// In a run, a statement that reads the clock is a graph of its own: what stands before it is
-/// computed before it, and what stands behind it afterwards.
+/// In a run, a statement that reads the clock is a graph of its own: what is before it is
+/// computed before it, and what is behind it afterwards.
 static bool standsAlone(const Statement &statement, const DagOptions &options) {
   return options.symbols && readsClock(*statement.as<Assign>()->value);
 }

@@ -8,8 +8,8 @@ namespace headrace::script {
 struct DagOptions {
   /// Facts known of a variable before the block; null if there is no such variable.
   std::function<const Known *(const std::string &)> variable;
-  /// The values of the symbols that sizes mention. Without them (before the run) nothing is refused
-  /// and nothing is cut.
+  /// The values of the symbols that sizes mention. Without them (before the run) nothing is
+  /// rejected and nothing is cut.
   std::optional<std::vector<int64_t>> symbols;
   /// A graph of more statements than this ends early.
   size_t maxStatements = SIZE_MAX;
@@ -20,7 +20,7 @@ struct DagOptions {
 /// The graph of the statements from `first` on, up to where sizes are not known any more, or to one
 /// that reads the clock. Equal
 /// values become one node, products of transposes are products, and what is composed of simpler
-/// functions (var, trace, ...) is spelled out. Throws Error, with its place, where sizes or types
+/// functions (var, trace, ...) is spelled out. Throws Error, with its place, if sizes or types
 /// do not fit.
 Dag buildDag(const StatementList &statements, size_t first, const DagOptions &options);
 

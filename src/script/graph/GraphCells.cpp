@@ -116,7 +116,7 @@ int GraphWriter::cell(CellFunction function, std::vector<int> operands) {
       bool compares = (function >= CellFunction::Less && function <= CellFunction::NotEqual) ||
                       function == CellFunction::IfElse;
       if (!compares)
-        fail("'" + std::string(describe(function).name) + "' expects numbers, got a string",
+        fail("'" + std::string(describe(function).name) + "' expects numeric values, got a string",
              ErrorKind::TypeMismatch);
     } else if (!type.isMatrix() && !type.isScalar() && type.data != DataType::Unknown) {
       fail("'" + std::string(describe(function).name) + "' expects numbers and matrices, got " +

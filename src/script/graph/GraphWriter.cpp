@@ -140,8 +140,13 @@ int GraphWriter::aggregate(AggregateKind kind, Extent extent, int x) {
   node.aggregate = kind;
   node.extent = extent;
   expectMatrix(x, operationName(node).c_str());
-  if (extent == Extent::All && kind == AggregateKind::Sum)
-    if (int other = sumOfProduct(x); other >= 0)
+  if (int other = aggregateOfTranspose(kind, extent, x); other >= 0)
+    return other;
+  if (kind == AggregateKind::Sum)
+    if (int other = sumOfProduct(x, extent); other >= 0)
+      return other;
+  if (kind == AggregateKind::Sum && extent == Extent::All)
+    if (int other = sumWithProduct(x); other >= 0)
       return other;
   if (extent == Extent::All) {
     node.known.type = Type::scalar(ValueType::Double);

@@ -10,7 +10,7 @@ struct Extents {
   double rows, cols;
 };
 
-/// Adds operations to a graph: finds equal ones, derives sizes, types and density, and refuses
+/// Adds operations to a graph: finds equal ones, derives sizes, types and density, and rejects
 /// operands that do not fit.
 class GraphWriter {
 public:
@@ -29,6 +29,8 @@ public:
   int matmul(int left, int right);
   int transpose(int x);
   int aggregate(AggregateKind kind, Extent extent, int x);
+  /// The trace of a product without the product; -1 for any other node.
+  int traceOfProduct(int product);
   int fill(int value, int rows, int cols);
   /// `name`: what the script calls it.
   int bind(bool columns, std::vector<int> parts, const std::string &name);
@@ -62,7 +64,7 @@ public:
     return !options.executes || options.executes(function);
   }
   bool inRun() const { return options.symbols.has_value(); }
-  /// Equal as far as can be told; `irregular` is set where only the values are.
+  /// Equal as far as can be told; `irregular` is set if only the values are.
   bool fits(const Size &a, const Size &b, bool &irregular) const;
   void expectMatrix(int x, const char *what);
 
@@ -71,7 +73,9 @@ private:
   std::optional<Extents> extentsOf(int x, bool transposed) const;
   int negatedProduct(int left, int right);
   int reassociatedProduct(int left, int right);
-  int sumOfProduct(int product);
+  int sumOfProduct(int product, Extent extent);
+  int sumWithProduct(int x);
+  int aggregateOfTranspose(AggregateKind kind, Extent extent, int x);
 
   void dropFills(std::vector<int> &operands) const;
   void broadcast(Node &node);

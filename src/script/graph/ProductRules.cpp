@@ -1,5 +1,6 @@
-// Products written in another order where that takes less work.
+// Products written in another order if that takes less work.
 #include "script/graph/GraphWriter.h"
+#include <algorithm>
 
 namespace headrace::script {
 
@@ -28,7 +29,7 @@ int GraphWriter::negatedProduct(int left, int right) {
   return -1;
 }
 
-/// (A %*% B) %*% C  ->  A %*% (B %*% C)    and back, where that takes fewer multiplications;
+/// (A %*% B) %*% C  ->  A %*% (B %*% C)    and back, if that takes fewer multiplications;
 /// else -1. The product that is not needed any more is not computed.
 int GraphWriter::reassociatedProduct(int left, int right) {
   auto operand = [&](int product, size_t which) {
@@ -69,20 +70,73 @@ int GraphWriter::reassociatedProduct(int left, int right) {
   return -1;
 }
 
-/// sum(A %*% B)  ->  colSums(A) %*% rowSums(B)    or -1
-int GraphWriter::sumOfProduct(int product) {
+/// sum(A %*% B)  ->  colSums(A) %*% rowSums(B), rowSums(A %*% B)  ->  A %*% rowSums(B),
+/// colSums(A %*% B)  ->  colSums(A) %*% B    or -1
+int GraphWriter::sumOfProduct(int product, Extent extent) {
   const Node node = at(product);
   auto size = extentsOf(product, false);
-  if (node.op != Op::MatMul || !size || size->rows * size->cols <= 1)
+  if (node.op != Op::MatMul || !size)
     return -1;
-  auto sums = [&](size_t which, bool transposed) {
-    bool eachColumn = (which == 0) != transposed;
-    int sum = aggregate(AggregateKind::Sum, eachColumn ? Extent::EachColumn : Extent::EachRow,
-                        node.inputs[which]);
-    return transposed ? transpose(sum) : sum;
+  bool sumsRows = extent != Extent::EachColumn && size->cols > 1;
+  bool sumsColumns = extent != Extent::EachRow && size->rows > 1;
+  if (!sumsRows && !sumsColumns)
+    return -1;
+  auto operand = [&](size_t which) {
+    bool transposed = which == 0 ? node.transposeLeft : node.transposeRight;
+    return transposed ? transpose(node.inputs[which]) : node.inputs[which];
   };
-  int left = sums(0, node.transposeLeft);
-  return toScalar(matmul(left, sums(1, node.transposeRight)));
+  int left = operand(0), right = operand(1);
+  if (extent != Extent::EachRow)
+    left = aggregate(AggregateKind::Sum, Extent::EachColumn, left);
+  if (extent != Extent::EachColumn)
+    right = aggregate(AggregateKind::Sum, Extent::EachRow, right);
+  int sums = matmul(left, right);
+  return extent == Extent::All ? toScalar(sums) : sums;
+}
+
+/// sum(A %*% B - C)  ->  sum(A %*% B) - sum(C), and the same for +; or -1
+int GraphWriter::sumWithProduct(int x) {
+  const Node node = at(x);
+  bool adds = node.cell == CellFunction::Add || node.cell == CellFunction::Subtract;
+  if (node.op != Op::Cell || !adds || node.inputs.size() != 2)
+    return -1;
+  auto size = extentsOf(x, false);
+  bool any = false;
+  for (int input : node.inputs) {
+    auto own = extentsOf(input, false);
+    if (!size || !own || !at(input).isMatrix() || own->rows != size->rows ||
+        own->cols != size->cols || std::min(size->rows, size->cols) <= 1)
+      return -1;
+    any |= at(input).op == Op::MatMul;
+  }
+  if (!any)
+    return -1;
+  return cell(node.cell, {aggregate(AggregateKind::Sum, Extent::All, node.inputs[0]),
+                          aggregate(AggregateKind::Sum, Extent::All, node.inputs[1])});
+}
+
+/// trace(A %*% B)  ->  sum(A * t(B))    or -1
+int GraphWriter::traceOfProduct(int product) {
+  const Node node = at(product);
+  auto size = extentsOf(product, false);
+  if (node.op != Op::MatMul || !size || size->rows != size->cols || size->rows <= 1)
+    return -1;
+  // The sum is the same if both factors are transposed.
+  bool turned = node.transposeLeft == node.transposeRight;
+  int right = turned ? transpose(node.inputs[1]) : node.inputs[1];
+  return aggregate(AggregateKind::Sum, Extent::All,
+                   cell(CellFunction::Multiply, {node.inputs[0], right}));
+}
+
+/// Aggregates of t(X) are those of X, along the other extent; or -1.
+int GraphWriter::aggregateOfTranspose(AggregateKind kind, Extent extent, int x) {
+  if (at(x).op != Op::Transpose)
+    return -1;
+  int operand = at(x).inputs[0];
+  if (extent == Extent::All)
+    return aggregate(kind, extent, operand);
+  bool rows = extent == Extent::EachRow;
+  return transpose(aggregate(kind, rows ? Extent::EachColumn : Extent::EachRow, operand));
 }
 
 } // namespace headrace::script

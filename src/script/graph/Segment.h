@@ -17,7 +17,7 @@ struct Segment {
 /// Fills in the inputs and outputs of the segment; `wanted` tells which nodes are read outside.
 void closeSegment(const Dag &dag, Segment &segment, const std::vector<bool> &wanted);
 
-/// Where it stands: "svm.dml:12".
+/// Where it is: "svm.dml:12".
 std::string segmentName(const Dag &dag, const Segment &segment);
 
 /// Its computation as text: equal for segments that the same program computes, wherever they stand

@@ -15,11 +15,11 @@ public:
   static Size symbol(int index);
 
   bool known() const { return expr.has_value(); }
-  /// The expression, where it is known.
+  /// The expression, if it is known.
   const DimExpr &value() const;
 
   std::optional<int64_t> constant() const { return expr ? expr->asConstant() : std::nullopt; }
-  /// The symbol, where the size is nothing but one.
+  /// The symbol, if the size is nothing but one.
   std::optional<int> asSymbol() const { return expr ? expr->asSymbol() : std::nullopt; }
   bool isConstant(int64_t number) const { return constant() == number; }
 

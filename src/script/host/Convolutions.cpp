@@ -1,4 +1,4 @@
-// Convolutions as products: the windows of an image beside one another are a matrix.
+// Convolutions as products: the windows of an image next to one another are a matrix.
 #include "runtime/library/OpenBlas.h"
 
 #include "script/host/Windows.h"

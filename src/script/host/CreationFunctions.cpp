@@ -37,7 +37,7 @@ Value seq(HostCall &call) {
 }
 
 /// table(a, b), with weights, sizes, or both after them: how often each pair of numbers occurs.
-/// NaN does not count as a number.
+/// Pairs with NaN or 0 do not count.
 Value table(HostCall &call) {
   Tensor a = call.dense(0);
   Tensor b =
@@ -62,7 +62,7 @@ Value table(HostCall &call) {
   std::vector<double> values;
   for (int64_t i = 0; i < a.elements(); ++i) {
     double row = std::floor(a.as<double>()[i]), col = std::floor(b.as<double>()[i]);
-    if (std::isnan(row) || std::isnan(col))
+    if (std::isnan(row) || std::isnan(col) || row == 0 || col == 0)
       continue;
     if (!(row >= 1 && col >= 1 && row < 0x1p31 && col < 0x1p31))
       call.fail("expected numbers from 1 to 2^31, got " + numberText(a.as<double>()[i]) + " and " +
@@ -81,14 +81,15 @@ Value table(HostCall &call) {
                                                 rowOf, colOf, values));
 }
 
-/// outer(column, row, "op")
+/// outer(column, row, "op"), or of matrices to whose size the other one is repeated
 Value outer(HostCall &call) {
   using enum CellFunction;
   std::string op = call.arguments[2].text("outer");
   const Matrix &a = call.matrix(0), &b = call.matrix(1);
-  if (colsOf(a) != 1 || rowsOf(b) != 1)
-    call.fail("expected a column and a row, got " + describe(call.arguments[0]) + " and " +
-                  describe(call.arguments[1]),
+  auto fit = [](int64_t x, int64_t y) { return x == y || x == 1 || y == 1; };
+  if (!fit(rowsOf(a), rowsOf(b)) || !fit(colsOf(a), colsOf(b)))
+    call.fail("expected a column and a row, or sizes that fit, got " + describe(call.arguments[0]) +
+                  " and " + describe(call.arguments[1]),
               ErrorKind::ShapeMismatch);
   for (CellFunction function :
        {Add, Subtract, Multiply, Divide, Power, Modulus, IntegerDivide, Less, LessEqual, Greater,

@@ -13,7 +13,7 @@ struct Distribution {
 
   /// P(X <= x)
   double below(double x) const;
-  /// P(X > x), exact where `below` rounds to 1.
+  /// P(X > x), exact if `below` rounds to 1.
   double above(double x) const;
   /// The x with below(x) == share; `upper`: above(x) == share.
   double quantile(double share, bool upper) const;

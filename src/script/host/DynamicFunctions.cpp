@@ -32,7 +32,7 @@ Value evalList(HostCall &call) { return std::make_shared<const List>(List{called
 // --- paramserv ---------------------------------------------------------------------------------
 
 std::shared_ptr<const List> listOf(const Value &value, const char *what) {
-  value.list(what); // refuses other values
+  value.list(what); // rejects other values
   return *value.as<std::shared_ptr<const List>>();
 }
 

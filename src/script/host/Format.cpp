@@ -64,7 +64,7 @@ struct Decimal {
         digits += c;
   }
 
-  /// So many digits, halves upwards.
+  /// So many digits, ties upwards.
   void roundTo(int count) {
     if (count < 0) {
       digits.clear();

@@ -1,9 +1,12 @@
 // Frames: made, taken apart, joined, compared, described. Functions that matrices have, too, are
 // called "frame." and their name.
+#include "script/host/ColumnFunctions.h"
 #include "script/host/Frame.h"
 #include "script/host/HostFunctions.h"
 #include "script/host/StringLambda.h"
+#include "script/host/StringMethods.h"
 #include <algorithm>
+#include <cmath>
 
 namespace headrace::script {
 
@@ -347,38 +350,112 @@ Value compare(HostCall &call) {
   return valueOf(std::move(result));
 }
 
-/// map(frame, "x -> ..."): every cell; map(column, "(x, y) -> ..."): every pair of its cells. A
-/// cell without a value stays one.
-Value map(HostCall &call) {
-  const Frame &frame = frameAt(call, 0);
-  StringLambda lambda(call.arguments[1].text("map"));
+// --- map -----------------------------------------------------------------------------------------
+
+using Item = StringLambda::Item;
+
+/// Every pair of a column's cells.
+Frame mappedPairs(const HostCall &call, const Frame &frame, const StringLambda &lambda) {
+  if (frame.cols() != 1)
+    call.fail("expected a frame of one column for a lambda of two parameters, got " +
+              describe(call.arguments[0]));
+  checkMatrixSize("map", static_cast<double>(frame.rows), static_cast<double>(frame.rows));
+  const std::vector<FrameCell> &cells = frame.columns[0].cells;
   Frame result{frame.rows, {}};
-  if (lambda.parameters() == 2) {
-    if (frame.cols() != 1)
-      call.fail("expected a frame of one column for a lambda of two parameters, got " +
-                describe(call.arguments[0]));
-    checkMatrixSize("map", static_cast<double>(frame.rows), static_cast<double>(frame.rows));
-    const std::vector<FrameCell> &cells = frame.columns[0].cells;
-    for (int64_t j = 0; j < frame.rows; ++j) {
-      FrameColumn column{defaultColumnName(j), ColumnType::String, {}};
-      for (int64_t i = 0; i < frame.rows; ++i) {
-        std::array pair{cells[i].value_or(""), cells[j].value_or("")};
-        // Each pair once: SystemDS fills the upper triangle.
-        column.cells.emplace_back(i < j ? lambda(pair) : "0.0");
-      }
-      result.columns.push_back(std::move(column));
+  for (int64_t j = 0; j < frame.rows; ++j) {
+    FrameColumn column{defaultColumnName(j), ColumnType::String, {}};
+    for (int64_t i = 0; i < frame.rows; ++i) {
+      std::array<Item, 2> pair{cells[i].value_or(""), cells[j].value_or("")};
+      // Each pair once: SystemDS fills the upper triangle.
+      column.cells.emplace_back(i < j ? textOf(lambda(pair)) : "0.0");
     }
-    return valueOf(std::move(result));
+    result.columns.push_back(std::move(column));
   }
-  if (lambda.parameters() != 1 || call.whole(2, 0) == 1)
-    call.fail("expected a lambda of a cell, or of two cells of a column", ErrorKind::Unsupported);
+  return result;
+}
+
+/// Every row, or every column, as one list of texts.
+Frame mappedLines(const HostCall &call, const Frame &frame, const StringLambda &lambda,
+                  bool ofRows) {
+  Frame result = frame;
+  for (FrameColumn &column : result.columns)
+    column.type = ColumnType::String;
+  int64_t lines = ofRows ? frame.rows : frame.cols(), length = ofRows ? frame.cols() : frame.rows;
+  for (int64_t line = 0; line < lines; ++line) {
+    auto cell = [&](int64_t at) -> FrameCell & {
+      return ofRows ? result.columns[at].cells[line] : result.columns[line].cells[at];
+    };
+    StringLambda::Texts texts;
+    for (int64_t at = 0; at < length; ++at)
+      texts.push_back(cell(at).value_or(""));
+    Item argument = texts, mapped = lambda({&argument, 1});
+    auto *results = std::get_if<StringLambda::Texts>(&mapped);
+    if (!results || std::ssize(*results) != length)
+      call.fail("expected a lambda that returns " + std::to_string(length) + " texts");
+    for (int64_t at = 0; at < length; ++at)
+      cell(at) = (*results)[at];
+  }
+  return result;
+}
+
+Frame mappedCells(const Frame &frame, const StringLambda &lambda) {
+  Frame result{frame.rows, {}};
   for (const FrameColumn &column : frame.columns) {
     result.columns.push_back({column.name, ColumnType::String, {}});
-    for (const FrameCell &cell : column.cells)
-      result.columns.back().cells.push_back(cell ? FrameCell(lambda(std::span(&*cell, 1)))
+    for (const FrameCell &cell : column.cells) {
+      Item argument = cell.value_or("");
+      result.columns.back().cells.push_back(cell ? FrameCell(textOf(lambda({&argument, 1})))
                                                  : std::nullopt);
+    }
   }
-  return valueOf(std::move(result));
+  return result;
+}
+
+/// "UtilFunctions.syntacticalPatternDiscovery(0.8,NA)": a function of the whole frame
+Frame mappedFrame(const HostCall &call, const Frame &frame, const std::string &text) {
+  size_t open = text.find('('), close = text.rfind(')');
+  std::string name = text.substr(0, open);
+  if (open == text.npos || close == text.npos || close < open)
+    call.fail("expected '->', as in x -> x.trim(), got \"" + text + "\"");
+  std::string arguments = text.substr(open + 1, close - open - 1);
+  if (name == "UtilFunctions.syntacticalPatternDiscovery") {
+    StringLambda::Texts parts = splitText(arguments, ",");
+    auto threshold = parts.size() == 2 ? parseNumber(parts[0]) : std::nullopt;
+    if (!threshold)
+      call.fail("expected a threshold and a text, got \"" + arguments + "\"");
+    return withoutDisguisedValues(frame, *threshold, parts[1]);
+  }
+  if (name == "UtilFunctions.exponentialMovingAverageImputation") {
+    StringLambda::Texts parts = splitText(arguments, ";");
+    auto alpha = parts.size() == 6 ? parseNumber(parts[3]) : std::nullopt;
+    auto beta = parts.size() == 6 ? parseNumber(parts[4]) : std::nullopt;
+    if (!alpha || !beta || std::isnan(*alpha) || std::isnan(*beta))
+      call.fail("expected iterations, a mode, a frequency and three factors, got \"" + arguments +
+                "\"");
+    if (parts[1] != "single" && parts[1] != "double")
+      call.fail("smoothing with the mode \"" + parts[1] + "\" is not executed yet",
+                ErrorKind::Unsupported);
+    return smoothed(frame, {parts[1], *alpha, *beta});
+  }
+  call.fail("'" + name + "' is not a function of frames");
+}
+
+/// map(frame, "x -> ..."): every cell; with the margin 1 every row, with 2 every column.
+/// map(column, "(x, y) -> ..."): every pair of its cells. A cell without a value stays one.
+Value map(HostCall &call) {
+  const Frame &frame = frameAt(call, 0);
+  std::string text = call.arguments[1].text("map");
+  if (text.find("->") == text.npos)
+    return valueOf(mappedFrame(call, frame, text));
+  StringLambda lambda(text);
+  int64_t margin = call.whole(2, 0);
+  if (lambda.parameters() == 2)
+    return valueOf(mappedPairs(call, frame, lambda));
+  if (lambda.parameters() != 1 || margin < 0 || margin > 2)
+    call.fail("expected a lambda of a cell, or of two cells of a column, and a margin of 0, 1 or "
+              "2");
+  return valueOf(margin == 0 ? mappedCells(frame, lambda)
+                             : mappedLines(call, frame, lambda, margin == 1));
 }
 
 } // namespace

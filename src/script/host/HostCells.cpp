@@ -76,7 +76,7 @@ static int64_t applyWhole(CellFunction function, int64_t a, int64_t b) {
   return result;
 }
 
-/// Strings compare by their characters, and a number beside a string by the text that shows it.
+/// Strings compare by their characters, and a number next to a string by the text that shows it.
 static std::optional<bool> compareTexts(CellFunction function, std::span<const Value> operands) {
   using enum CellFunction;
   if (operands.size() != 2 || (!operands[0].isString() && !operands[1].isString()))
@@ -203,7 +203,7 @@ static std::optional<sparse::Binary> sparseFunction(CellFunction function) {
   }
 }
 
-/// Whether quotients by this matrix are 0 where the dividend is.
+/// Whether quotients by this matrix are 0 if the dividend is.
 static bool keepsZeros(const Tensor &divisor) {
   const double *cells = divisor.as<double>();
   return std::none_of(cells, cells + divisor.elements(),
@@ -222,7 +222,7 @@ static Tensor isSet(const Tensor &x) {
   return applyDense(CellFunction::NotEqual, operands, x.shape()[0], x.shape()[1]);
 }
 
-/// `value` of every cell, where all that are not stored have the same.
+/// `value` of every cell, if all that are not stored have the same.
 template <class Function> static Tensor appliedToAll(const CsrMatrix &x, Function value) {
   int64_t cols = x.cols();
   Tensor result = newMatrix(x.rows(), cols);
@@ -283,7 +283,7 @@ static std::optional<Value> applySparse(CellFunction function, const Matrix &a, 
   return std::nullopt;
 }
 
-/// ifelse of a sparse condition that gives 0 where that is 0.
+/// ifelse of a sparse condition that gives 0 if that is 0.
 static std::optional<Value> chooseSparse(std::span<const Value> operands) {
   const CsrMatrix *condition = operands[0].sparse();
   const Value &yes = operands[1], &no = operands[2];
@@ -300,7 +300,7 @@ static std::optional<Value> chooseSparse(std::span<const Value> operands) {
       inPreferredFormat(pattern.withValues(chosen.reshaped({pattern.nonzeros()})).withoutZeros()));
 }
 
-/// The result where it can be had from stored cells alone.
+/// The result if it can be had from stored cells alone.
 static std::optional<Value> applySparse(CellFunction function, std::span<const Value> operands) {
   if (function == CellFunction::IfElse)
     return chooseSparse(operands);

@@ -33,7 +33,7 @@ struct HostCall {
   }
   /// The position of the argument of that name.
   size_t parameter(std::string_view argument) const;
-  /// Refuses sizes that no matrix can have, by the function's name.
+  /// Rejects sizes that no matrix can have, by the function's name.
   void checkSize(double rows, double cols) const { checkMatrixSize(name(), rows, cols); }
   [[noreturn]] void fail(const std::string &message,
                          ErrorKind kind = ErrorKind::InvalidArgument) const {
@@ -59,10 +59,11 @@ const HostTable &neuralFunctions();     ///< max_pool, bias_add, batch_norm2d, .
 const HostTable &frameFunctions();      ///< frames: as.frame, indices, cbind, map, ...
 const HostTable &schemaFunctions();     ///< detectSchema, applySchema, colnames, ...
 const HostTable &transformFunctions();  ///< transformencode, transformapply, ...
+const HostTable &tokenFunctions();      ///< tokenize
 const HostTable &dynamicFunctions();    ///< eval, evalList, paramserv
 const HostTable &systemFunctions();     ///< print, read, casts, strings
 
-/// Refuses sizes of a matrix of which a share is stored: it may have more cells than memory, but
+/// Rejects sizes of a matrix of which a share is stored: it may have more cells than memory, but
 /// not more of them stored, and rows and columns are numbered with 31 bits.
 void checkSparseSize(const HostCall &call, double rows, double cols, double share);
 

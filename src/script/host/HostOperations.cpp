@@ -39,7 +39,7 @@ Matrix transposed(const Matrix &matrix) {
   return transposedDense(std::get<Tensor>(matrix));
 }
 
-/// Rows and columns of the parts beside or below one another.
+/// Rows and columns of the parts next to or below one another.
 static MatrixSize boundSize(bool columns, std::span<const Value> parts, const char *what) {
   MatrixSize size{0, 0};
   for (const Value &part : parts) {
@@ -125,7 +125,8 @@ static std::span<const HostTable *const> hostTables() {
       &movementFunctions(), &creationFunctions(),   &randomFunctions(),  &numericFunctions(),
       &groupFunctions(),    &statisticsFunctions(), &linearAlgebra(),    &orderStatistics(),
       &listFunctions(),     &systemFunctions(),     &dynamicFunctions(), &convolutions(),
-      &neuralFunctions(),   &frameFunctions(),      &schemaFunctions(),  &transformFunctions()};
+      &neuralFunctions(),   &frameFunctions(),      &schemaFunctions(),  &transformFunctions(),
+      &tokenFunctions()};
   return tables;
 }
 

@@ -12,7 +12,7 @@ namespace headrace::script {
 /// Surroundings that operations can reach beyond their operands.
 struct HostContext {
   std::function<void(const std::string &)> print;
-  /// The folder that relative file names start from.
+  /// The directory that relative file names start from.
   std::filesystem::path folder;
   /// Numbers the unseeded random matrices of a run, which are therefore the same in every run.
   int64_t nextSeed = 1;
@@ -27,7 +27,7 @@ struct HostContext {
 };
 
 /// The value of a node whose operands have these values, those not given being empty. Operands may
-/// be overwritten where nothing else shares their memory. Throws Error with the node's place.
+/// be overwritten if nothing else shares their memory. Throws Error with the node's place.
 Value evaluate(const Node &node, std::span<const int64_t> symbols, std::vector<Value> operands,
                HostContext &context);
 
@@ -38,7 +38,7 @@ bool executes(const std::string &function);
 Matrix transposed(const Matrix &matrix);
 Matrix product(const Matrix &left, bool transposeLeft, const Matrix &right, bool transposeRight);
 Value aggregate(AggregateKind kind, Extent extent, const Matrix &matrix);
-/// Sparse where a part is and the result is better kept so. `what`: what messages call it.
+/// Sparse if a part is and the result is better kept so. `what`: what messages call it.
 Matrix bound(bool columns, std::span<const Value> parts, const char *what);
 Tensor filled(double value, int64_t rows, int64_t cols);
 /// Half-open, 0-based.

@@ -8,7 +8,7 @@
 
 namespace headrace::script {
 
-/// Where there is no OpenBLAS: rows of the result as sums of rows on the right.
+/// If there is no OpenBLAS: rows of the result as sums of rows on the right.
 static void plainProduct(const Tensor &a, bool transposeLeft, const Tensor &b, Tensor &result) {
   int64_t rows = result.shape()[0], cols = result.shape()[1], inner = b.shape()[0];
   const double *left = a.as<double>(), *right = b.as<double>();

@@ -1,4 +1,4 @@
-// Systems of equations and factorizations.
+// Linear systems and factorizations.
 #include "runtime/library/LinearAlgebra.h"
 
 #include "script/host/HostFunctions.h"
@@ -62,7 +62,7 @@ void expectFinite(const HostCall &call, const Tensor &a) {
   const double *found =
       std::find_if(cells, cells + a.elements(), [](double cell) { return !std::isfinite(cell); });
   if (found != cells + a.elements())
-    call.fail("expected finite numbers, got " + numberText(*found));
+    call.fail("expected finite values, got " + numberText(*found));
 }
 
 /// Fails unless the matrix is symmetric up to rounding.

@@ -74,7 +74,7 @@ Value index(HostCall &call) {
   return sliceDense(std::get<Tensor>(whole), rows, cols);
 }
 
-/// What is above, beside and below the part stays as it is stored.
+/// What is above, next to and below the part stays as it is stored.
 Value assignSparse(const CsrMatrix &whole, const Tensor &part, Span rows, Span cols) {
   Tensor cells = part.elements() == 1 ? filled(*part.as<double>(), rows.size(), cols.size()) : part;
   auto columns = [&](int64_t begin, int64_t end) {
@@ -128,7 +128,7 @@ Tensor numbersOf(const HostCall &call, const std::string &text) {
     double number;
     auto [after, error] = std::from_chars(at, end, number);
     if (error != std::errc())
-      call.fail("expected numbers in \"" + text + "\"");
+      call.fail("expected numeric values in \"" + text + "\"");
     numbers.push_back(number);
     at = after;
   }

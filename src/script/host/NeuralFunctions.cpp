@@ -69,7 +69,7 @@ template <bool largest> Value poolGradient(HostCall &call) {
 
 // --- Channels ----------------------------------------------------------------------------------
 
-/// Rows of channels beside one another, `cells` each.
+/// Rows of channels next to one another, `cells` each.
 struct Channels {
   int64_t rows, channels, cells;
 

@@ -33,13 +33,13 @@ public:
     }
     if (numbers.empty())
       call.fail("expected at least one number");
-    // NaN stands behind all others.
+    // NaN is behind all others.
     std::ranges::sort(numbers, [](const Weighted &a, const Weighted &b) {
       return std::isnan(b.value) ? !std::isnan(a.value) : a.value < b.value;
     });
   }
 
-  /// The least number with a share p of all weights at or below it. `between`: where the weights
+  /// The least number with a share p of all weights at or below it. `between`: if the weights
   /// are even in number and the share ends between two numbers, the middle of both; as in SystemDS
   /// only up to as many weights as there are numbers other than 0.
   double at(const HostCall &call, double share, bool between) const {
@@ -55,7 +55,7 @@ public:
     return (numbers[i].value + numbers[i + 1].value) / 2;
   }
 
-  /// The mean of what lies between the first and the last quarter, numbers on the border in part.
+  /// The mean of what is between the first and the last quarter, numbers on the boundary in part.
   double interQuartileMean() const {
     double from = 0.25 * total, to = 0.75 * total, before = 0, sum = 0;
     for (const Weighted &number : numbers) {

@@ -13,7 +13,7 @@ namespace {
 using Term = StringLambda::Term;
 using Texts = StringLambda::Texts;
 using Item = StringLambda::Item;
-using Arguments = std::span<const std::string>;
+using Arguments = std::span<const Item>;
 
 /// Terms nest at most so deep.
 constexpr int kDeepest = 100;
@@ -210,6 +210,8 @@ private:
       return inner;
     }
     std::string name = word();
+    if (name == "new")
+      return array();
     if (auto found = std::ranges::find(names, name); found != names.end())
       return [i = found - names.begin()](Arguments a) -> Item { return a[i]; };
     if (name == "true" || name == "false")
@@ -220,16 +222,31 @@ private:
     return [name, arguments](Arguments a) { return callStatic(name, values(arguments, a)); };
   }
 
-  std::vector<Term> argumentList() {
-    expect("(");
-    std::vector<Term> arguments;
-    if (take(")"))
-      return arguments;
+  /// `String[]{a, b}`
+  Term array() {
+    for (const char *token : {"String", "[", "]"})
+      expect(token);
+    std::vector<Term> parts = list("{", "}");
+    return [parts](Arguments a) -> Item {
+      Texts texts;
+      for (const Term &part : parts)
+        texts.push_back(textOf(part(a)));
+      return texts;
+    };
+  }
+
+  std::vector<Term> argumentList() { return list("(", ")"); }
+
+  std::vector<Term> list(const char *open, const char *close) {
+    expect(open);
+    std::vector<Term> terms;
+    if (take(close))
+      return terms;
     do
-      arguments.push_back(term());
+      terms.push_back(term());
     while (take(","));
-    expect(")");
-    return arguments;
+    expect(close);
+    return terms;
   }
 
   static std::vector<Item> values(const std::vector<Term> &terms, Arguments a) {
@@ -323,10 +340,6 @@ StringLambda::StringLambda(const std::string &text) {
   if (text.size() > 2000)
     throw Error(ErrorKind::InvalidArgument, "map: expected a lambda of at most 2000 characters");
   std::tie(names, body) = Parser(text).lambda();
-}
-
-std::string StringLambda::operator()(std::span<const std::string> arguments) const {
-  return textOf(body(arguments));
 }
 
 } // namespace headrace::script

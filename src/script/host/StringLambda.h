@@ -18,11 +18,12 @@ public:
   explicit StringLambda(const std::string &text);
 
   size_t parameters() const { return names.size(); }
-  std::string operator()(std::span<const std::string> arguments) const;
 
   using Texts = std::vector<std::string>;
   using Item = std::variant<std::string, int64_t, double, bool, Texts>;
-  using Term = std::function<Item(std::span<const std::string>)>;
+  using Term = std::function<Item(std::span<const Item>)>;
+
+  Item operator()(std::span<const Item> arguments) const { return body(arguments); }
 
 private:
   std::vector<std::string> names;

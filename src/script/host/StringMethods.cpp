@@ -1,11 +1,14 @@
 #include "script/host/StringMethods.h"
 
 #include "script/host/HashedOrder.h"
+#include "script/host/Stemmer.h"
 #include "script/host/Value.h"
 #include <algorithm>
+#include <numeric>
 #include <regex>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 namespace headrace::script {
 
@@ -98,8 +101,7 @@ static std::string replacedBy(const std::string &text, const std::string &patter
   return guarded(text, [&] { return std::regex_replace(text, regex, by, flags); });
 }
 
-/// Java's split: no empty texts at the end.
-static StringLambda::Texts split(const std::string &text, const std::string &pattern) {
+StringLambda::Texts splitText(const std::string &text, const std::string &pattern) {
   const std::regex &regex = regexOf(pattern);
   StringLambda::Texts parts;
   guarded(text, [&] {
@@ -219,7 +221,7 @@ static const std::unordered_map<std::string, Method> &methods() {
           const std::regex &regex = regexOf(textOf(a[0]));
           return guarded(s, [&] { return std::regex_match(s, regex); });
         }}},
-      {"split", {1, 1, [](S s, Items a) -> LambdaItem { return split(s, textOf(a[0])); }}}};
+      {"split", {1, 1, [](S s, Items a) -> LambdaItem { return splitText(s, textOf(a[0])); }}}};
   return table;
 }
 
@@ -239,12 +241,29 @@ LambdaItem callMethod(const LambdaItem &on, const std::string &name, Items argum
 /// The size of the words' intersection over that of their union.
 static double jaccard(const std::string &a, const std::string &b) {
   auto words = [](const std::string &text) {
-    StringLambda::Texts parts = split(text, "\\s+");
+    StringLambda::Texts parts = splitText(text, "\\s+");
     return std::set<std::string>(parts.begin(), parts.end());
   };
   std::set<std::string> x = words(a), y = words(b), both;
   std::ranges::set_intersection(x, y, std::inserter(both, both.end()));
   return static_cast<double>(both.size()) / static_cast<double>(x.size() + y.size() - both.size());
+}
+
+/// Insertions, deletions and exchanges of words that make one text the other, per word of the
+/// longer one.
+static double wordErrors(const std::string &a, const std::string &b) {
+  StringLambda::Texts from = splitText(a, " "), to = splitText(b, " ");
+  std::vector<size_t> costs(to.size() + 1);
+  std::iota(costs.begin(), costs.end(), size_t(0));
+  for (size_t i = 1; i <= from.size(); ++i) {
+    size_t diagonal = std::exchange(costs[0], i);
+    for (size_t j = 1; j <= to.size(); ++j) {
+      size_t exchanged = diagonal + (from[i - 1] != to[j - 1]);
+      diagonal = costs[j];
+      costs[j] = std::min({costs[j] + 1, costs[j - 1] + 1, exchanged});
+    }
+  }
+  return static_cast<double>(costs.back()) / static_cast<double>(std::max(from.size(), to.size()));
 }
 
 static double parsed(const std::string &text) {
@@ -284,6 +303,12 @@ LambdaItem callStatic(const std::string &name, Items a) {
     std::string text = textOf(a[0]);
     return static_cast<int64_t>(
         static_cast<unsigned char>(substring(text, wholeOf(a[1]) - 1, wholeOf(a[1]))[0]));
+  }
+  if (one({"PorterStemmer.stem"}))
+    return stemOf(textOf(a[0]));
+  if (name == "UtilFunctions.getWordErrorRate") {
+    expects(2);
+    return wordErrors(textOf(a[0]), textOf(a[1]));
   }
   if (name == "UtilFunctions.jaccardSim") {
     expects(2);

@@ -2,6 +2,7 @@
 #include "runtime/matrix/MatrixFile.h"
 
 #include "script/host/Format.h"
+#include "script/host/FrameFile.h"
 #include "script/host/HostFunctions.h"
 #include "script/host/MatrixText.h"
 #include <charconv>
@@ -130,6 +131,8 @@ Value asMatrix(HostCall &call) {
   Value x = single(call);
   if (x.matrix())
     return x;
+  if (auto *frame = x.as<FramePtr>())
+    return inPreferredFormat(matrixOf(**frame));
   return filled(parsed(call, x), 1, 1);
 }
 
@@ -152,7 +155,12 @@ std::optional<FileFormat> formatOf(const HostCall &call, size_t argument) {
     return FileFormat::Text;
   if (name == "mm")
     return FileFormat::MatrixMarket;
-  call.fail("the format \"" + name + "\" is not read or written; expected csv, text or mm",
+  if (name == "libsvm")
+    return FileFormat::LibSvm;
+  if (name == "npy")
+    return FileFormat::Npy;
+  call.fail("the format \"" + name +
+                "\" is not read or written; expected csv, text, mm, libsvm or npy",
             ErrorKind::Unsupported);
 }
 
@@ -165,6 +173,23 @@ std::vector<std::string> textsOf(const Value &value, const char *what) {
   for (const auto &[name, entry] : (*list)->entries)
     texts.push_back(entry.text(what));
   return texts;
+}
+
+/// "STRING,FP64", a list of types, or a frame's row of them
+std::vector<std::string> schemaTexts(const Value &value) {
+  std::vector<std::string> names;
+  if (auto *frame = value.as<FramePtr>()) {
+    for (const FrameColumn &column : (*frame)->columns)
+      names.push_back(column.cells.at(0).value_or("STRING"));
+    return names;
+  }
+  for (const std::string &text : textsOf(value, "a schema"))
+    for (size_t at = 0; at <= text.size();) {
+      size_t end = std::min(text.find(',', at), text.size());
+      names.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+  return names;
 }
 
 FileDescription descriptionOf(const HostCall &call) {
@@ -205,7 +230,7 @@ std::optional<FileValue> valueTypeOf(const HostCall &call) {
 Value read(HostCall &call) {
   std::filesystem::path path = pathOf(call, call.arguments[0].text("read"));
   FileDescription said = descriptionOf(call);
-  for (const char *option : {"schema", "indSep", "dataset"})
+  for (const char *option : {"indSep", "dataset"})
     if (call.given(call.parameter(option)))
       call.fail("'" + std::string(option) + "' is understood but not executed yet",
                 ErrorKind::Unsupported);
@@ -213,19 +238,23 @@ Value read(HostCall &call) {
   if (size_t missing = call.parameter("naStrings"); call.given(missing))
     said.missing = textsOf(call.arguments[missing], "naStrings");
   std::string type = call.text(call.parameter("data_type"), "");
-  if (type == "frame")
-    call.fail("frames are understood but not read yet", ErrorKind::Unsupported);
   if (type == "scalar")
     said.content = FileContent::Scalar;
   if (size_t fill = call.parameter("fill"); call.given(fill))
     said.fill = call.truth(fill, true);
   if (size_t value = call.parameter("default"); call.given(value))
     said.fillValue = call.number(value, 0);
-  bool scalar = said.content == FileContent::Scalar ||
-                (std::filesystem::exists(metadataPath(path)) &&
-                 readMetadata(metadataPath(path)).content == FileContent::Scalar);
-  if (scalar)
+  if (size_t schema = call.parameter("schema"); call.given(schema))
+    said.schema = schemaTexts(call.arguments[schema]);
+  std::optional<FileContent> content = type == "frame" ? FileContent::Frame : said.content;
+  if (!content && std::filesystem::exists(metadataPath(path)))
+    content = readMetadata(metadataPath(path)).content;
+  if (content == FileContent::Scalar)
     return fromScalar(readScalar(path, said));
+  if (content == FileContent::Frame)
+    return std::make_shared<const Frame>(readFrame(path, said));
+  if (said.schema)
+    call.fail("'schema' applies to frames; expected data_type=\"frame\"");
   return readMatrix(path, said);
 }
 
@@ -240,7 +269,9 @@ Value write(HostCall &call) {
     writeMatrix(path, *x.matrix(), descriptionOf(call));
     return {};
   }
-  if (auto *whole = x.as<int64_t>())
+  if (auto *frame = x.as<FramePtr>())
+    writeFrame(path, **frame, descriptionOf(call));
+  else if (auto *whole = x.as<int64_t>())
     writeScalar(path, *whole);
   else if (auto *truth = x.as<bool>())
     writeScalar(path, *truth);

@@ -180,7 +180,7 @@ void Transform::read(const Frame &metadata) {
     for (const auto &[key, code] : encoding.codeOf)
       encoding.codes = std::max(encoding.codes, code);
     if (encoding.codes > std::ssize(encoding.codeOf) + metadata.rows)
-      throw Error(ErrorKind::InvalidArgument, "expected codes without gaps in the metadata");
+      throw Error(ErrorKind::InvalidArgument, "expected consecutive codes in the metadata");
     encoding.keys.resize(static_cast<size_t>(encoding.codes));
     for (const auto &[key, code] : encoding.codeOf)
       encoding.keys[code - 1] = key;

@@ -73,7 +73,7 @@ std::string floatText(float value);
 /// "3 x 4", as messages show sizes.
 std::string sizesText(double rows, double cols);
 
-/// Refuses sizes that no matrix has: fractions, less than 0, more cells than memory could ever
+/// Rejects sizes that no matrix has: fractions, less than 0, more cells than memory could ever
 /// hold.
 void checkMatrixSize(const char *what, double rows, double cols);
 

@@ -98,7 +98,7 @@ struct Argument {
 };
 
 /// `f(...)` or `space::f(...)`. In an analyzed program it is a built-in function's: `builtin` is
-/// set, and `arguments` has one entry per parameter in the table's order, with a null value where
+/// set, and `arguments` has one entry per parameter in the table's order, with a null value if
 /// none was given (of a variadic built-in, the arguments as written follow the named ones).
 struct Call {
   std::string space;
@@ -245,7 +245,7 @@ struct Statement {
 struct TypedName {
   Type type;
   std::string name;
-  ExprPtr defaultValue; ///< may be null; may mention parameters that stand before it
+  ExprPtr defaultValue; ///< may be null; may mention parameters that are before it
   SourceLocation place;
 };
 

@@ -4,7 +4,7 @@
 
 namespace headrace::script {
 
-/// Appends to a list of blocks; statements that follow each other share a straight block.
+/// Appends to a list of blocks; statements that follow each other share a basic block.
 class BlockBuilder {
 public:
   void statement(SourceLocation place, Assign assign);

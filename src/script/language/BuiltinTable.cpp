@@ -129,7 +129,7 @@ static constexpr BuiltinRow kRows[] = {
     {"dropInvalidType", "x schema", Frame}, {"dropInvalidLength", "x lengths", Frame},
     {"valueSwap", "x schema", Frame}, {"colnames", "x", Frame}, {"freplicate", "x count", Frame},
     {"getCategoricalMask", "x spec", Matrix},
-    {"map", "x function margin?", ResultRule::Unknown},
+    {"map", "x function margin?", LikeFirst},
 
     // Files, output, control
     {"read", "file format? rows? cols? nnz? data_type? value_type? schema? header? sep? fill? "

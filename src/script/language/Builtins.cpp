@@ -73,7 +73,7 @@ static Type broadcast(const std::vector<const Expr *> &arguments, ValueType scal
   return allScalars ? Type::scalar(scalar) : Type{};
 }
 
-/// A matrix or a number; which kind of number is known where one argument is a double.
+/// A matrix or a number; which kind of number is known if one argument is a double.
 static Type numeric(const std::vector<const Expr *> &arguments) {
   bool real = std::ranges::any_of(arguments, [](const Expr *argument) {
     return argument && argument->type == Type::scalar(ValueType::Double);

@@ -38,11 +38,11 @@ const CellFunctionInfo &describe(CellFunction function);
 /// The function of cells that a built-in function is, by its canonical name; null for others.
 const CellFunction *findCellFunction(std::string_view canonical);
 
-/// The type of the result for scalars of these types: whole numbers stay whole where they can;
-/// Unknown where it depends on a type that is not known.
+/// The type of the result for scalars of these types: integers stay integers if they can;
+/// Unknown if it depends on a type that is not known.
 ValueType scalarResult(CellFunction function, std::span<const ValueType> operands);
 
-/// The nearest whole number, halves upwards, through a 64-bit integer: NaN gives 0.
+/// The nearest integer, ties upwards, through a 64-bit integer: NaN gives 0.
 inline double roundedCell(double x) {
   double below = std::floor(x);
   double nearest = x - below >= 0.5 ? below + 1 : below;
@@ -50,7 +50,7 @@ inline double roundedCell(double x) {
 }
 
 /// A number without its fraction, through a 64-bit integer; what lacks a rounding error of the next
-/// whole number is that number.
+/// integer is that number.
 inline double truncatedCell(double x) {
   double whole = std::copysign(std::floor(std::fabs(x) + 0x1p-53), x) + 0.0; // no -0
   return x != x ? 0 : std::fmin(std::fmax(whole, -0x1p63), 0x1p63);

@@ -178,7 +178,7 @@ Operand FunctionLowering::keep(ExprPtr lowered) {
 
 // --- Calls of script functions ---------------------------------------------------------------
 
-/// `s_NAME` beside `m_NAME`: the same function for a number.
+/// `s_NAME` next to `m_NAME`: the same function for a number.
 static const FunctionDefinition *scalarTwin(const Module &module,
                                             const FunctionDefinition &definition) {
   if (!definition.name.starts_with("m_"))

@@ -5,7 +5,7 @@
 namespace headrace::script {
 
 /// Follows a function's variables forwards: sets the type of every expression as far as all paths
-/// agree on it, and of every block's inputs; refuses variables that no path to their use defines.
+/// agree on it, and of every block's inputs; rejects variables that no path to their use defines.
 /// `known` are the variables that exist at the start.
 void followTypes(Function &function, const std::map<std::string, Type> &known);
 

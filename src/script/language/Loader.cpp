@@ -89,6 +89,10 @@ fs::path Loader::locate(const Module &from, const Import &import, SourceLocation
     if (allowed(file) && exists(file))
       return file;
   }
+  // "scripts/nn/util.dml", with a folder of that name in the script path
+  for (const fs::path &root : roots)
+    if (fs::path file = resolved(root.parent_path() / import.path); allowed(file) && exists(file))
+      return file;
   if (outside)
     fail(place, "'" + import.path + "' is not in the script's directory or the script path");
   fail(place, "cannot find '" + import.path + "' in the script's directory or the script path",
@@ -107,7 +111,10 @@ Module *Loader::load(const fs::path &file) {
 }
 
 std::pair<Module *, const FunctionDefinition *> Loader::autoload(const std::string &name) {
-  for (const fs::path &folder : scriptPath) {
+  std::vector<fs::path> folders;
+  for (const fs::path &folder : scriptPath)
+    folders.insert(folders.end(), {folder, folder / "builtin"});
+  for (const fs::path &folder : folders) {
     fs::path file = resolved(folder / (name + ".dml"));
     if (!allowed(file) || !exists(file))
       continue;

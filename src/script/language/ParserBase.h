@@ -57,7 +57,7 @@ private:
   size_t position = 0;
 };
 
-/// Refuses to go deeper than the limit; one lives in every function that recurses.
+/// Throws an Error beyond the limit; one lives in every function that recurses.
 class Nesting {
 public:
   Nesting(int &depth, int limit, SourceLocation place, const char *what) : depth(depth) {

@@ -24,7 +24,7 @@ public:
   /// The number that it is, if no names are left in it.
   std::optional<double> constant() const;
 
-  /// `rest + slope * name`; nothing if the name stands in a product with itself.
+  /// `rest + slope * name`; nothing if the name is in a product with itself.
   struct Linear;
   std::optional<Linear> linearIn(const std::string &name) const;
 

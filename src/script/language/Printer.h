@@ -4,7 +4,7 @@
 
 namespace headrace::script {
 
-/// Minimal: parentheses only where the tree needs them. Full: around every operator, so that equal
+/// Minimal: parentheses only if the tree needs them. Full: around every operator, so that equal
 /// texts are equal trees.
 enum class Parentheses { Minimal, Full };
 

@@ -6,7 +6,7 @@
 ///
 /// All computation is in BasicBlocks, whose statements are assignments and whose calls are
 /// built-in functions only. Control flow and calls of script functions use operands: literals, or
-/// variables that a straight block before them computed (analysis introduces variables named
+/// variables that a basic block before them computed (analysis introduces variables named
 /// `_1`, `_2`, ... for that; a script cannot spell such names). So
 ///
 ///     while (i < n & f(r) > eps) r = step(r, 2 * i)
@@ -51,10 +51,10 @@ struct BasicBlock {
 };
 
 /// `results = callee(arguments)`: one argument per parameter, defaults filled in; one result per
-/// output of the callee, empty if it is not wanted.
+/// output of the callee, empty if it is not requested.
 struct CallBlock {
   const Function *callee = nullptr;
-  /// The function to call instead where the first argument is a scalar; mostly null.
+  /// The function to call instead if the first argument is a scalar; mostly null.
   const Function *ofScalar = nullptr;
   std::vector<Operand> arguments;
   std::vector<std::string> results;

@@ -14,7 +14,7 @@ namespace headrace::script {
 /// The text of one script and the name that messages give it.
 class Source {
 public:
-  /// Scripts beyond 16 MiB and ones with a zero byte are refused: they are not what they claim to
+  /// Scripts beyond 16 MiB and ones with a zero byte are rejected: they are not what they claim to
   /// be.
   Source(std::string name, std::string text);
   static Source read(const std::filesystem::path &path);
@@ -32,7 +32,7 @@ private:
   std::vector<uint32_t> lineStarts;
 };
 
-/// Where something stands in a script. Whoever holds a place keeps its source alive.
+/// Where something is in a script. Whoever holds a place keeps its source alive.
 struct SourceLocation {
   const Source *source = nullptr;
   uint32_t offset = 0;

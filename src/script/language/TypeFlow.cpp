@@ -8,7 +8,7 @@ namespace headrace::script {
 
 namespace {
 
-/// After so many rounds types that still change in loops are given up on.
+/// After this many rounds types that still change in loops are given up on.
 constexpr int kRoundsWithTypes = 8;
 
 enum class Defined : uint8_t { Never, Sometimes, Always };

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "script/host/HostOperations.h"
-#include "script/plan/SegmentCode.h"
+#include "script/plan/SegmentSource.h"
 
 namespace headrace::script {
 
@@ -19,10 +19,10 @@ struct BlockPlan {
   std::vector<std::pair<std::string, int>> results;
   std::vector<PlanStep> steps;
 
-  /// Compiled where `steps` mention them; see Partition.h.
+  /// Compiled if `steps` mention them; see Partition.h.
   struct Compiled {
     Segment segment;
-    std::shared_ptr<SegmentCode> code;            ///< null: computed on the host
+    std::shared_ptr<adaptive::RegionCode> code;            ///< null: computed on the host
     std::shared_ptr<const Executable> executable; ///< what ran last
   };
   std::vector<Compiled> segments;
@@ -30,7 +30,6 @@ struct BlockPlan {
 
   /// Host time of the nodes that could be compiled: of one run, and of all runs so far.
   double hostNanoseconds = 0, spentNanoseconds = 0;
-  uint64_t lastUsed = 0;
 };
 
 } // namespace headrace::script

@@ -32,7 +32,7 @@ private:
 } // namespace
 
 BlockRunner::BlockRunner(const ScriptSettings &settings, Statistics &statistics)
-    : settings(settings), statistics(statistics) {}
+    : settings(settings), statistics(statistics), plans(settings.planCacheSize) {}
 
 void BlockRunner::run(const BasicBlock &block, Environment &variables, HostContext &context) {
   ++statistics.blocks;
@@ -46,36 +46,28 @@ size_t BlockRunner::runPart(const BasicBlock &block, size_t first, Environment &
   if (at == parts.end())
     at = parts
              .emplace(std::pair(&block, first),
-                      Part{SignatureState(freeVariables(block.statements, first, kMaxStatements),
-                                          settings.sizes),
-                           {},
-                           false})
+                      Part{parts.size(),
+                           SignatureState(freeVariables(block.statements, first, kMaxStatements),
+                                          settings.sizes)})
              .first;
   Part &part = at->second;
   PlanSignature signature = part.signatures.describe(variables);
-  auto found = part.plans.find(signature.code);
-  if (found == part.plans.end()) {
+  std::shared_ptr<BlockPlan> plan = plans.find({part.number, signature.signature.key()});
+  if (!plan) {
     Stopwatch watch;
-    BlockPlan plan = makePlan(block, first, part, signature, variables);
+    plan = std::make_shared<BlockPlan>(makePlan(block, first, part, signature, variables));
     ++statistics.plans;
     statistics.recompilations += part.planned || first > 0;
     part.planned = true;
     statistics.planSeconds += watch.seconds();
-    dropOldPlans();
-    if (auto old = part.plans.find(signature.code); old != part.plans.end())
-      plansByUse.erase(old->second.lastUsed);
-    found = part.plans.insert_or_assign(signature.code, std::move(plan)).first;
+    plans.add({part.number, signature.signature.key()}, plan);
   } else {
     ++statistics.cacheHits;
   }
-  BlockPlan &plan = found->second;
-  plansByUse.erase(plan.lastUsed);
-  plan.lastUsed = ++clock;
-  plansByUse[plan.lastUsed] = {&part, found};
-  prepare(plan, signature.symbols);
-  size_t statements = plan.dag.statements;
-  follow(plan, block, first + statements == block.statements.size(), signature.symbols, variables,
-         context);
+  prepare(*plan, signature.symbols());
+  size_t statements = plan->dag.statements;
+  follow(*plan, block, first + statements == block.statements.size(), signature.symbols(),
+         variables, context);
   return statements;
 }
 
@@ -93,7 +85,7 @@ BlockPlan BlockRunner::makePlan(const BasicBlock &block, size_t first, Part &par
       bool there = found != position.end() && !signature.missing[found->second];
       return there ? &signature.known[found->second] : nullptr;
     };
-    options.symbols = signature.symbols;
+    options.symbols = signature.symbols();
     options.maxStatements = kMaxStatements;
     options.executes = executes;
     plan.dag = buildDag(block.statements, first, options);
@@ -108,17 +100,17 @@ BlockPlan BlockRunner::makePlan(const BasicBlock &block, size_t first, Part &par
   for (const auto &[name, node] : plan.dag.assigned)
     if (!last || std::ranges::binary_search(block.outputs, name))
       plan.results.push_back({name, node});
-  exploitSparsity(plan.dag, plan.results, signature.symbols);
+  exploitSparsity(plan.dag, plan.results, signature.symbols());
   planOnHost(plan);
   for (const PlanStep &step : plan.steps)
     if (compilable(plan.dag, plan.dag.nodes[step.node]))
       plan.hostNanoseconds +=
-          headrace::script::hostNanoseconds(plan.dag, plan.dag.nodes[step.node], signature.symbols);
+          headrace::script::hostNanoseconds(plan.dag, plan.dag.nodes[step.node], signature.symbols());
   if (settings.explainGraphs)
-    settings.explain(graphText(plan, block, first, signature.symbols));
+    settings.explain(graphText(plan, block, first, signature.symbols()));
   if (settings.explainRuntime && settings.compile != CompileWhen::Always &&
       plan.hostNanoseconds < compileNanoseconds)
-    settings.explain(hostText(plan, block, first, signature.symbols));
+    settings.explain(hostText(plan, block, first, signature.symbols()));
   return plan;
 }
 
@@ -292,7 +284,9 @@ void BlockRunner::runCode(BlockPlan::Compiled &compiled, const Dag &dag,
     compileNanoseconds = (compileNanoseconds + 1e9 * finding.seconds()) / 2;
   }
   std::vector<double> microseconds;
+  Stopwatch running;
   std::vector<Tensor> outputs = executable->run(inputs, ThreadPool::global(), &microseconds);
+  compiled.code->addCall(inputs, 1e6 * running.seconds());
   const auto &steps = executable->program().steps;
   std::string file = fileOf(dag.nodes[segment.nodes.front()]) + " ";
   for (size_t i = 0; i < steps.size() && i < microseconds.size(); ++i) {
@@ -302,15 +296,6 @@ void BlockRunner::runCode(BlockPlan::Compiled &compiled, const Dag &dag,
   }
   for (size_t i = 0; i < outputs.size(); ++i)
     values[segment.outputs[i]] = fromTensor(dag.nodes[segment.outputs[i]], outputs[i]);
-}
-
-/// The least recently used plan of all blocks goes first.
-void BlockRunner::dropOldPlans() {
-  while (!plansByUse.empty() && plansByUse.size() >= std::max<size_t>(settings.planCacheSize, 1)) {
-    auto [part, plan] = plansByUse.begin()->second;
-    part->plans.erase(plan);
-    plansByUse.erase(plansByUse.begin());
-  }
 }
 
 } // namespace headrace::script

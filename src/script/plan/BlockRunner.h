@@ -1,5 +1,7 @@
 #pragma once
 
+#include "adaptive/VersionStore.h"
+
 #include "script/ScriptSettings.h"
 #include "script/Statistics.h"
 #include "script/language/Program.h"
@@ -18,11 +20,10 @@ public:
   void run(const BasicBlock &block, Environment &variables, HostContext &context);
 
 private:
-  using Plans = std::map<std::vector<int64_t>, BlockPlan>;
-  /// The statements of a block from one on, and the plans made for them.
+  /// The statements of a block from one on.
   struct Part {
+    size_t number;
     SignatureState signatures;
-    Plans plans;
     bool planned = false;
   };
 
@@ -41,15 +42,14 @@ private:
                  std::vector<Value> &values, HostContext &context);
   void runNode(const BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
                std::vector<Value> &values, HostContext &context);
-  void dropOldPlans();
 
   const ScriptSettings &settings;
   Statistics &statistics;
   std::map<std::pair<const BasicBlock *, size_t>, Part> parts;
   /// The estimated time of compiling a segment: a guess at first, then the time it took lately.
   double compileNanoseconds = 100e6;
-  uint64_t clock = 0;
-  std::map<uint64_t, std::pair<Part *, Plans::iterator>> plansByUse; // least recently used first
+  /// The plans of all blocks, by the numbers of their parts and what they hold for.
+  adaptive::VersionStore<std::pair<size_t, std::vector<int64_t>>, BlockPlan> plans;
 };
 
 } // namespace headrace::script

@@ -19,7 +19,7 @@ static bool compilableValue(const Node &node) {
          node.known.type.value != ValueType::Unknown;
 }
 
-/// A function of whole numbers: compiled code has doubles.
+/// A function of integers: compiled code has doubles.
 static bool isExact(const Dag &dag, const Node &node) {
   return std::ranges::all_of(node.inputs, [&](int input) {
     const Type &type = dag.nodes[input].known.type;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "adaptive/Signature.h"
+
 #include "script/ScriptSettings.h"
 #include "script/graph/Dag.h"
 #include "script/host/Value.h"
@@ -9,24 +11,19 @@ namespace headrace::script {
 
 using Environment = std::unordered_map<std::string, Value>;
 
-/// The key of a plan: kinds, formats and sizes of the variables it reads.
-///
-/// Policy for sizes, where it is adaptive: 0 and 1 are always themselves (empty loops, vectors). A
-/// small size is compiled in as the constant it is, which decides tiles and unrolling; when the
-/// same place shows another size later, it becomes a symbol. A large one is a symbol from the
-/// start: its loop is long anyway. Equal sizes share a symbol, so that a plan holds for all sizes
-/// equal in the same places.
+/// Kinds, formats and sizes of the variables that a plan reads: what it holds for.
 struct PlanSignature {
-  std::vector<int64_t> code;
+  adaptive::Signature signature;
   std::vector<Known> known; ///< per variable
   std::vector<bool> missing;
-  std::vector<int64_t> symbols; ///< their values
+
+  const std::vector<int64_t> &symbols() const { return signature.symbols(); }
 };
 
 /// The history of the variables that a part of a block reads.
 class SignatureState {
 public:
-  SignatureState(std::vector<std::string> variables, SizePolicy policy)
+  SignatureState(std::vector<std::string> variables, adaptive::SizePolicy policy)
       : names(std::move(variables)), policy(policy) {}
 
   const std::vector<std::string> &variables() const { return names; }
@@ -37,17 +34,11 @@ public:
   PlanSignature describe(const Environment &environment);
 
 private:
-  struct Position {
-    std::optional<int64_t> seen;
-    bool general = false;
-  };
-  Size sizeOf(int64_t value, Position &position, PlanSignature &signature);
-
   std::vector<std::string> names;
-  SizePolicy policy;
+  adaptive::SizePolicy policy;
   std::set<std::string> sizeScalars;
   /// Rows, columns and stored cells of each variable.
-  std::vector<std::array<Position, 3>> positions;
+  std::vector<std::array<adaptive::SizePlace, 3>> places;
 };
 
 } // namespace headrace::script

@@ -33,7 +33,7 @@ static bool keepsZero(const Dag &dag, const Node &node) {
   return node.cell == Multiply || (node.cell == Divide && leftSparse) || node.cell == And;
 }
 
-/// Matrices beside or below one another, some of them sparse: by their shares of nonzeros, where
+/// Matrices next to or below one another, some of them sparse: by their shares of nonzeros, if
 /// sizes are known.
 static bool isBoundSparse(const Dag &dag, const Node &node, std::span<const int64_t> symbols) {
   double cells = 0, nonzeros = 0;

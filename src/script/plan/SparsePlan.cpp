@@ -7,7 +7,7 @@ namespace headrace::script {
 
 namespace {
 
-/// Rewrites a graph into one where functions of sparse matrices are functions of their values.
+/// Rewrites a graph into one if functions of sparse matrices are functions of their values.
 class SparseRewriter {
 public:
   SparseRewriter(const Dag &from, std::span<std::pair<std::string, int>> results)
@@ -141,7 +141,7 @@ int SparseRewriter::sample(int id, int pattern) {
     for (int input : node.inputs)
       part.inputs.push_back(sample(input, pattern));
   } else if (node.op == Op::MatMul && isInner && !node.transposeLeft) {
-    // u %*% t(v) with v in rows: a plain product's right side is transposed first.
+    // u %*% t(v) with v in rows: a plain product's right-hand side is transposed first.
     int right = rewritten[node.inputs[1]];
     if (!node.transposeRight) {
       Node turned{Op::Transpose, {right}};
@@ -184,7 +184,7 @@ int SparseRewriter::writeWhole(int id, int root, Dag &whole, std::vector<int> &l
   return static_cast<int>(whole.nodes.size()) - 1;
 }
 
-/// The result of an old expression from stored cells, with a check that the others are 0 where
+/// The result of an old expression from stored cells, with a check that the others are 0 if
 /// that does not follow from the expression itself. `last`: a sum of it, or the cells themselves.
 int SparseRewriter::checked(int result, int expression, Op last) {
   Dag whole;

@@ -22,7 +22,7 @@ struct Range {
 
 /// Whether the result, or the sum of its cells that it is, owes nothing to cells that are not
 /// stored. `input` gives the range of an input of the expression, {0, 0} for the sparse matrix;
-/// `symbols` are the values of those that sizes mention, where they are known.
+/// `symbols` are the values of those that sizes mention, if they are known.
 bool keepsZeros(const Dag &expression, std::span<const int64_t> symbols,
                 const std::function<Range(int input)> &input);
 

@@ -1,4 +1,4 @@
-// The target "coarse:FILE": an accelerator with coarse operators, which a file describes. The
+// The target "coarse:FILE": an accelerator with intrinsics of its own, which a file describes. The
 // operators of level 1 that it computes are mapped to its own; all else is the host's.
 #pragma once
 

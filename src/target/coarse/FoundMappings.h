@@ -1,5 +1,5 @@
 // Mappings that compilations share. A search takes seconds, and versions of a program for other
-// sizes or processors have the same terms: each is searched once in a process. Its results are kept
+// sizes or CPUs have the same terms: each is searched once in a process. Its results are kept
 // in the user's cache, for processes of the same build.
 #pragma once
 

@@ -47,7 +47,7 @@ void blameMaps(const ProgramView &view, Mapper &mapper, ViewOptions &options) {
           options.reasonsAgainst[op] = reason;
 }
 
-/// Tells the next view about a piece that did not map: the operators to blame, or, where
+/// Tells the next view about a piece that did not map: the operators to blame, or, if
 /// each maps alone and the search ended too early, that its parts are to be searched one by one.
 void divide(const Piece &piece, const BatchAxis &batch, Mapper &mapper, ViewOptions &options) {
   bool isBlamed = false;

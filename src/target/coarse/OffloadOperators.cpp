@@ -86,7 +86,7 @@ private:
     ModuleOp kernel = ModuleOp::create(loc, kernelSymbol(name));
     kernel->setAttr(kTargetAttr, b.getStringAttr(target));
     kernel->setAttr(kCodeAttr, b.getStringAttr(codeOf(mapped, batch, terms)));
-    kernel->setAttr(kKindAttr, b.getStringAttr("coarse operators"));
+    kernel->setAttr(kKindAttr, b.getStringAttr("intrinsics"));
     kernel->setAttr(kLoopsAttr, b.getStringAttr(operationsText(mapped.mapping)));
     SymbolTable(getOperation()).insert(kernel); // makes the name unique
     auto launch = b.create<hr::LaunchOp>(loc, root->getResultTypes(), operands,

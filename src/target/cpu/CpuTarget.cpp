@@ -55,7 +55,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Whether vectors of the target's width have an instruction for products of bytes.
+/// Whether vectors of the target's width have an instruction for int8 matmuls.
 bool hasDotProducts(const Target &target) {
   StringRef feature = target.machine().vectorBytes >= 64 ? "avx512vnni" : "avxvnni";
   return llvm::is_contained(target.needs().features, feature);
@@ -118,7 +118,7 @@ void addLoweringPasses(OpPassManager &manager, const Target &target) {
   manager.addPass(createConvertMathToLLVMPass());
   manager.addPass(createConvertMathToLibmPass());
   manager.addPass(createConvertSCFToCFPass());
-  // The lanes of an accumulator are partial results already: they are added up as a tree, not
+  // The lanes of an accumulator are partial results already: they are accumulated as a tree, not
   // one after the other.
   ConvertVectorToLLVMPassOptions vectors;
   vectors.reassociateFPReductions = true;

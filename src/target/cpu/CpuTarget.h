@@ -4,7 +4,7 @@
 
 namespace headrace {
 
-/// "native" where no processor is named. Throws Error if there is none of that name.
+/// "native" if no CPU is named. Throws Error if there is none of that name.
 std::unique_ptr<const Target> makeCpuTarget(llvm::StringRef name, llvm::StringRef processor);
 
 } // namespace headrace

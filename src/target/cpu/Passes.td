@@ -5,15 +5,15 @@
 include "mlir/Pass/PassBase.td"
 
 def CpuSplitWindowsPass : Pass<"cpu-split-windows", "::mlir::func::FuncOp"> {
-  let summary = "convolutions much of whose window lies in padding, part by part";
+  let summary = "splits convolutions most of whose window is padding into parts";
 }
 
 def CpuFuseEpiloguesPass : Pass<"cpu-fuse-epilogues", "::mlir::func::FuncOp"> {
-  let summary = "products of bytes take along what makes bytes of their sums";
+  let summary = "fuses the requantization epilogue into int8 matmuls";
 }
 
 def CpuScheduleCallsPass : Pass<"cpu-schedule-calls", "::mlir::func::FuncOp"> {
-  let summary = "decides how routines of libraries are called";
+  let summary = "chooses how library routines are called";
 }
 
 def CpuAttachRecipePass : Pass<"cpu-attach-recipe", "::mlir::ModuleOp"> {
@@ -28,7 +28,7 @@ def CpuApplyRecipePass : Pass<"cpu-apply-recipe", "::mlir::ModuleOp"> {
 }
 
 def CpuWalkRowsPass : Pass<"cpu-walk-rows", "::mlir::func::FuncOp"> {
-  let summary = "writes a kernel that walks blocks of rows as loops over vectors";
+  let summary = "writes a row-blocked kernel as loops over vectors";
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
   let options = [
@@ -38,15 +38,15 @@ def CpuWalkRowsPass : Pass<"cpu-walk-rows", "::mlir::func::FuncOp"> {
 }
 
 def CpuShareJoinsPass : Pass<"cpu-share-joins", "::mlir::func::FuncOp"> {
-  let summary = "joins tensors a few rows at a time, computed where they are joined";
+  let summary = "concatenates tensors a few rows at a time, computed in place";
 }
 
 def CpuVectorizeStepsPass : Pass<"cpu-vectorize-steps", "::mlir::func::FuncOp"> {
-  let summary = "writes what loops do step by step as vectors";
+  let summary = "vectorizes scalar loops";
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">,
     Option<"dotProducts", "dot-products", "bool", "false",
-           "whether the processor sums four products of bytes at a time">
+           "whether the CPU has int8 dot products of four pairs">
   ];
 }
 
@@ -55,16 +55,16 @@ def CpuLiftAccumulatorsPass : Pass<"cpu-lift-accumulators", "::mlir::func::FuncO
 }
 
 def CpuBufferizePass : Pass<"cpu-bufferize", "::mlir::ModuleOp"> {
-  let summary = "buffers instead of values, without copies";
+  let summary = "bufferizes values without copies";
 }
 
 def CpuDistributeGridPass : Pass<"cpu-distribute-grid", "::mlir::func::FuncOp"> {
-  let summary = "walks a range of the kernel's grid cells given by its caller";
+  let summary = "iterates over the range of grid tiles that the caller passes";
 }
 
 def CpuPlanWorkspacePass : Pass<"cpu-plan-workspace", "::mlir::func::FuncOp"> {
-  let summary = "takes temporaries inside a kernel from a workspace of fixed size";
-  let options = [Option<"apart", "apart", "bool", "false", "leaves each an allocation of its own">];
+  let summary = "places the temporaries of a kernel in a workspace of fixed size";
+  let options = [Option<"apart", "apart", "bool", "false", "leaves each a separate allocation">];
 }
 
 def CpuVerifyResultsPass : Pass<"cpu-verify-results", "::mlir::func::FuncOp"> {
@@ -72,7 +72,7 @@ def CpuVerifyResultsPass : Pass<"cpu-verify-results", "::mlir::func::FuncOp"> {
 }
 
 def CpuCheckKernelPass : Pass<"cpu-check-kernel", "::mlir::ModuleOp"> {
-  let summary = "notes where a kernel's inner loops fell out of registers";
+  let summary = "adds remarks on inner loops that spill registers";
   let options = [
     Option<"target", "target", "std::string", "\"cpu:x86-64-v3\"", "whose machine, as of --target">
   ];
@@ -93,22 +93,22 @@ def CpuCallIntrinsicsPass : Pass<"cpu-call-intrinsics", "::mlir::ModuleOp"> {
 }
 
 def CpuLowerVectorsPass : Pass<"cpu-lower-vectors", "::mlir::func::FuncOp"> {
-  let summary = "vectors of any rank become vectors of the machine";
+  let summary = "lowers vectors of any rank to vectors of the machine";
 }
 
 def CpuCopyRowsPass : Pass<"cpu-copy-rows", "::mlir::func::FuncOp"> {
-  let summary = "copies rows of tables, picked by number, as vectors";
+  let summary = "copies gathered rows of tables as vectors";
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "32", "width of a vector register">
   ];
 }
 
 def CpuBf16AsBitsPass : Pass<"cpu-bf16-as-bits", "::mlir::ModuleOp"> {
-  let summary = "bf16 as 16-bit integers, conversions written out";
+  let summary = "stores bf16 as 16-bit integers and expands conversions";
 }
 
 def CpuApproximateMathPass : Pass<"cpu-approximate-math", "::mlir::func::FuncOp"> {
-  let summary = "elementary functions as polynomials";
+  let summary = "expands math functions into polynomials";
 }
 
 def CpuKernelAbiPass : Pass<"cpu-kernel-abi", "::mlir::ModuleOp"> {
@@ -116,7 +116,7 @@ def CpuKernelAbiPass : Pass<"cpu-kernel-abi", "::mlir::ModuleOp"> {
 }
 
 def CpuPowersToFunctionsPass : Pass<"cpu-powers-to-functions", "::mlir::ModuleOp"> {
-  let summary = "whole powers as calls of functions in the kernel's module";
+  let summary = "writes integer powers as calls of functions in the kernel's module";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
                            "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",

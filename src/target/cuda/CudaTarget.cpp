@@ -80,7 +80,7 @@ public:
 
   StringRef name() const override { return fullName; }
   const Machine &machine() const override { return description; }
-  /// Kernels read and write once what they need; all processors share them.
+  /// Kernels read and write once what they need; all CPUs share them.
   Work workOf(ModuleOp, ArrayRef<int64_t>, double operations) const override {
     Work work;
     work.arithmetic.push_back({OperationKind::Simple, DType::F32, operations});

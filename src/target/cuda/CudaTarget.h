@@ -6,7 +6,7 @@
 namespace headrace {
 
 /// The target "cuda" for a device such as "sm_90a"; with none named, the one of this machine or,
-/// where there is none, the newest we know. Throws Error if there is no such device.
+/// if there is none, the newest we know. Throws Error if there is no such device.
 std::unique_ptr<const Target> makeCudaTarget(llvm::StringRef fullName, llvm::StringRef processor);
 
 } // namespace headrace

@@ -9,7 +9,7 @@ def CudaSplitResultsPass : Pass<"cuda-split-results", "::mlir::ModuleOp"> {
 }
 
 def CudaSumInSinglePass : Pass<"cuda-sum-in-single", "::mlir::ModuleOp"> {
-  let summary = "adds up products of half precision in single";
+  let summary = "accumulates products of f16 and bf16 in f32";
 }
 
 def CudaAttachSchedulePass : Pass<"cuda-attach-schedule", "::mlir::ModuleOp"> {

@@ -41,7 +41,7 @@ public:
 /// The one that takes the least time by the machine's cost model, on one core or on the whole
 /// device, of those that are here.
 std::unique_ptr<ExpansionChooser> makeEstimatingChooser(const Machine &machine);
-/// The one of this name where it applies, else the first.
+/// The one of this name if it applies, else the first.
 std::unique_ptr<ExpansionChooser> makeFixedChooser(llvm::StringRef name);
 
 } // namespace headrace

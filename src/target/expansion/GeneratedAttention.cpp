@@ -18,13 +18,13 @@ public:
     Work work = workOf(op, sizes);
     work.kernelCalls = 3;
     // Sums over a head's depth are short.
-    auto depth = static_cast<double>(nominal(shapeOf(op.getQuery()).back(), sizes));
+    auto depth = static_cast<double>(sizeHint(shapeOf(op.getQuery()).back(), sizes));
     auto lanes = static_cast<double>(machine.lanes(sizeof(float)));
     work.arithmetic.front().efficiency = RegisterTile{14, 2 * lanes, depth, lanes}.efficiency();
     // Scores are written, read, written as weights and read again.
     SymbolicShape scores = shapeOf(op.getQuery());
     scores.back() = shapeOf(op.getKey())[scores.size() - 2];
-    double count = static_cast<double>(nominal(elementCount(scores, op.getContext()), sizes));
+    double count = static_cast<double>(sizeHint(elementCount(scores, op.getContext()), sizes));
     double bytes = count * op.getType().getElementTypeBitWidth() / 8;
     work.move(4 * bytes, 2 * bytes);
     work.arithmetic.push_back({OperationKind::Elementary, rateType(op.getType()), count});

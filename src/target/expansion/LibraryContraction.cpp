@@ -45,9 +45,9 @@ Work LibraryContraction::libraryWork(Operation *op, const ProductShape &shape) {
   work.arithmetic.push_back(
       {OperationKind::Product, rateType(op->getOperand(0).getType()), shape.operations()});
   work.parts = shape.batch * std::ceil(shape.rows / 64) * std::ceil(shape.columns / 64);
-  double result = nominalBytes(op->getResult(0), sizes), whole = result;
+  double result = bytesAtHints(op->getResult(0), sizes), whole = result;
   for (Value operand : op->getOperands())
-    whole += nominalBytes(operand, sizes);
+    whole += bytesAtHints(operand, sizes);
   work.move(whole, whole);
   if (op->hasOneUse()) {
     work.move(2 * result, 2 * result);

@@ -1,4 +1,4 @@
-// Contractions, convolutions and attention as products of matrices, at nominal sizes, for costs.
+// Contractions, convolutions and attention as products of matrices, at the size hints, for costs.
 #pragma once
 
 #include "analysis/OperatorWork.h"

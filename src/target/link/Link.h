@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// The kernels of one processor as the shared object of a package. It needs no library, and shows
+/// The kernels of one CPU as the shared object of a package. It needs no library, and shows
 /// one symbol: its table (package/CodeFormat.h).
 std::string linkKernels(llvm::ArrayRef<KernelObject> kernels);
 

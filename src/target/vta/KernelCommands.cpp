@@ -95,7 +95,7 @@ struct AttachSchedulePass : PassWrapper<AttachSchedulePass, OperationPass<Module
   }
 
 private:
-  /// The user's schedule where it can be followed; else one of ours, with the reason.
+  /// The user's schedule if it can be followed; else one of ours, with the reason.
   Schedule given(ModuleOp kernel, const Operator &op) const {
     Builder b(kernel.getContext());
     if (auto recipe = kernel->getAttrOfType<StringAttr>(kRecipeAttr)) {

@@ -133,7 +133,7 @@ private:
     };
     if (Value known = memory.lookup(key(value)))
       return known;
-    // Another shape of what lies there in the same order.
+    // Another shape of what is there in the same order.
     if (auto view = value.getDefiningOp<hr::ReshapeOp>())
       if (auto known = images.find(view.getInput());
           known != images.end() && known->second == source.image)

@@ -11,7 +11,7 @@ namespace headrace::vta {
 /// The type of a value in DRAM: [batch / b, channels / block, height, width, b, block] of i8.
 mlir::RankedTensorType packedType(const Image &image, const Configuration &configuration,
                                   mlir::MLIRContext *context);
-/// The integers of a tensor (of ui8: less 128) as they lie there.
+/// The integers of a tensor (of ui8: less 128) as they are stored.
 mlir::Value packed(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, const Image &image,
                    const Configuration &configuration);
 /// A tensor of this type, from memory of that layout.

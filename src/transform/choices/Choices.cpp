@@ -73,8 +73,8 @@ bool contradict(const ProgramStep &a, const ProgramStep &b) {
   return isOneChoice && a.verb == b.verb && a.object != b.object;
 }
 
-/// A step that says otherwise than one before it is refused. One that says the same is dropped: the
-/// first is followed for all operators that it speaks of.
+/// A step that says otherwise than one before it is rejected. One that says the same is dropped:
+/// the first is followed for all operators that it speaks of.
 std::vector<ProgramStep> withoutContradictions(func::FuncOp program,
                                                const std::vector<ProgramStep> &steps) {
   std::vector<ProgramStep> kept;
@@ -212,7 +212,7 @@ void Choices::noteMissed(StringRef verb, Operation *op, StringRef object, const 
 
 void Choices::refuse(StringRef verb, Operation *op, const Twine &reason) {
   Given *step = find(verb, op);
-  // A step for a kind of operators holds where it can.
+  // A step for a kind of operators holds if it can.
   if (step && StringRef(step->subject).starts_with(kEvery))
     noteMissed(verb, op, step->object, reason);
   else if (step && step->hasOperatorAsObject() && !names.isKnown(step->object))

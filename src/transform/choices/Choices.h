@@ -2,7 +2,7 @@
 //
 // Both stand on the program's function: `hr.given` and `hr.given_kernels` hold what the user's
 // recipe says and no pass has followed yet, `hr.choices` what was chosen so far. A pass asks
-// `wanted` before it chooses, and notes what it chose. A step that cannot be followed is refused
+// `wanted` before it chooses, and notes what it chose. A step that cannot be followed is rejected
 // with the reason, on the function too (`hr.refused_step`); the driver tells the user.
 #pragma once
 
@@ -19,7 +19,7 @@ inline constexpr llvm::StringLiteral kChoicesAttr = "hr.choices";
 /// On a backward program: the choices that were made before it was split from the forward one.
 inline constexpr llvm::StringLiteral kSplitChoicesAttr = "hr.split_choices";
 inline constexpr llvm::StringLiteral kRefusedStepAttr = "hr.refused_step";
-/// On a program: reasons are wanted of what was not chosen, and those there are.
+/// On a program: reasons are requested of what was not chosen, and those there are.
 inline constexpr llvm::StringLiteral kExplainAttr = "hr.explain";
 inline constexpr llvm::StringLiteral kWhyNotAttr = "hr.why_not";
 /// On a program: how its kernels were planned.
@@ -56,19 +56,19 @@ public:
 
   void note(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object = "");
   /// A choice that was not made, why, and the bytes that it would have saved (null: not known).
-  /// Kept where someone wants to know.
+  /// Kept if someone wants to know.
   void noteMissed(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object,
                   const llvm::Twine &reason, mlir::AffineExpr bytes = {});
-  /// How kernels were planned, in a sentence. Kept where someone wants to know.
+  /// How kernels were planned, in a sentence. Kept if someone wants to know.
   void notePlanning(llvm::StringRef text);
   /// The step with this verb on the operator cannot be followed.
   void refuse(llvm::StringRef verb, mlir::Operation *op, const llvm::Twine &reason);
   void refuse(const ProgramStep &step, const llvm::Twine &reason);
-  /// Refuses steps with these verbs that no operator was found for.
+  /// Rejects steps with these verbs that no operator was found for.
   void finish(llvm::ArrayRef<llvm::StringLiteral> verbs);
-  /// Refuses kernels that there are none of.
+  /// Rejects kernels that there are none of.
   void finishKernels(llvm::function_ref<bool(llvm::StringRef)> exists);
-  /// After all passes that choose: refuses what none of them asked for.
+  /// After all passes that choose: rejects what none of them asked for.
   void finishAll();
 
 private:
@@ -96,7 +96,7 @@ void setScheduleLines(mlir::func::FuncOp program, llvm::StringRef kernel,
 std::vector<int> scheduleLines(mlir::func::FuncOp program, llvm::StringRef kernel);
 void forgetScheduleLines(mlir::func::FuncOp program);
 
-/// Notes on the program what was not chosen and why, where someone wants to know.
+/// Notes on the program what was not chosen and why, if someone wants to know.
 void noteMissedOptimization(mlir::func::FuncOp program, llvm::StringRef step,
                             const llvm::Twine &reason);
 /// The program's notes of choices that were not made.

@@ -1,4 +1,4 @@
-// Whether something can be done, and the reason where it cannot.
+// Whether something can be done, and the reason if it cannot.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

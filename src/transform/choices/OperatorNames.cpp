@@ -132,14 +132,14 @@ std::string faultOfKind(StringRef kind, MLIRContext *context) {
 }
 
 std::string OperatorNames::similarTo(StringRef name) const {
-  constexpr size_t kMost = 5;
+  constexpr size_t kMax = 5;
   std::set<std::pair<size_t, StringRef>> byDistance;
   for (const auto &entry : names)
     byDistance.emplace(editDistance(name, entry.second.own), entry.second.own);
   std::string list;
   size_t count = 0;
   for (const auto &[distance, similar] : byDistance) {
-    if (count++ == kMost)
+    if (count++ == kMax)
       break;
     list += (list.empty() ? "'" : ", '") + similar.str() + "'";
   }

@@ -18,7 +18,7 @@ struct Verb {
   StringRef link; // the word between subject and object
   Object object;
   StringRef subject = {};            // the only one that it can have
-  llvm::ArrayRef<StringRef> words{}; // its objects, where they are words
+  llvm::ArrayRef<StringRef> words{}; // its objects, if they are words
 };
 
 constexpr StringRef kLayouts[] = {"channels-last", "channels-first", "blocked8", "blocked16"},
@@ -37,7 +37,7 @@ const Verb kVerbs[] = {{"fold", "into", Object::Operator},
                        {"keep", "", Object::None},
                        {"recompute", "", Object::None},
                        {"follow", "", Object::Word, "recipe", kWays}};
-constexpr StringRef kKernel = "kernel";
+constexpr StringRef kKernel = "kernel", kEveryWord = "every";
 
 const Verb *findVerb(StringRef name) {
   for (const Verb &verb : kVerbs)
@@ -65,7 +65,7 @@ public:
     return text.substr(at, std::min(text.find_first_of(" \t\r", at), text.size()) - at);
   }
 
-  /// Whether the line is on a stage: its first word, if there is one, stands before a colon.
+  /// Whether the line is on a stage: its first word, if there is one, is before a colon.
   bool isOnStage() const {
     size_t end = text.find_first_of(": \t\r", at);
     end = text.find_first_not_of(" \t\r", end);
@@ -120,9 +120,13 @@ private:
 
   /// An operator's name, or "every conv of 3x3" up to the word that links the object.
   std::string subject(const Verb &verb) {
+    size_t nameAt = at;
     std::string name = word("an operator");
-    if (name != "every")
+    if (name != kEveryWord) {
+      if (!isBeforeObject(verb) && !suggestion(name, kEveryWord).empty())
+        fail(nameAt, "expected an operator, or 'every' and a kind of operators", kEveryWord);
       return name;
+    }
     size_t end = verb.link.empty() ? text.size() : text.find(" " + verb.link.str() + " ", at - 1);
     if (verb.link.empty() && verb.object != Object::None) // the last word
       end = text.find_last_of(" \t", text.find_last_not_of(" \t\r"));
@@ -136,6 +140,14 @@ private:
     at = end;
     skipSpace();
     return name + " " + kind;
+  }
+
+  /// Whether the rest of the line is what follows a step's subject.
+  bool isBeforeObject(const Verb &verb) const {
+    if (!verb.link.empty())
+      return peek() == verb.link;
+    bool isLastWord = !atEnd() && text.find_first_of(" \t", at) >= text.find_last_not_of(" \t\r");
+    return verb.object == Object::None ? atEnd() : isLastWord;
   }
 
   std::string word(const std::string &expected) {

@@ -12,10 +12,10 @@
 //   slice conv1 by 1             # kernel conv1 runs on one image at a time, with its neighbours
 //   follow recipe where-possible # what cannot be followed is passed over; else "strictly"
 //   kernel conv1:                # there is such a kernel, with this schedule (Recipe.h), or with
-//     conv: parallel d0          # one that the compiler chooses where none is given
+//     conv: parallel d0          # one that the compiler chooses if none is given
 //
 // The compiler writes one that says all, and follows one that says less: what it does not name
-// stays automatic. An operator is called as its node; where several come from one node, `node/kind`
+// stays automatic. An operator is called as its node; if several come from one node, `node/kind`
 // is one of them, and the node's own name means all.
 #pragma once
 
@@ -29,7 +29,7 @@ namespace headrace {
 struct ProgramStep {
   std::string verb, subject;
   std::string object; // empty if the verb takes none
-  int line = 0;       // where it stands in a text; 0 where it was not read from one
+  int line = 0;       // where it is in a text; 0 if it was not read from one
 
   std::string text() const;
   /// "fuse A into B" names a second operator, "walk A along d0" does not.
@@ -46,7 +46,7 @@ struct ProgramRecipe {
 
   std::vector<ProgramStep> steps;
   std::vector<Kernel> kernels;
-  /// Lines on stages that stand under no kernel, each where it stood; empty if there are none.
+  /// Lines on stages that are under no kernel, each where it stood; empty if there are none.
   std::string stages;
 
   std::string text() const;
@@ -60,7 +60,7 @@ std::string followedWherePossible(std::string_view recipe);
 
 /// The recipe of a program and its gradient:
 ///
-///   layout conv1 channels-last   # where both still are one
+///   layout conv1 channels-last   # if both still are one
 ///   keep conv1                   # for the backward program;  recompute relu1: it does so itself
 ///   forward:                     # recipes of the two
 ///   fuse relu1 into conv1

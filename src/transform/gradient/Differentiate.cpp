@@ -9,7 +9,7 @@
 //   }
 //
 // Walks the program backwards from its results; every operator turns the gradient of its result
-// into gradients of its operands by the rule that stands beside it (`OperatorInterface::gradient`).
+// into gradients of its operands by the rule next to it (`OperatorInterface::gradient`).
 // A value that is used several times sums what comes back from each use. Only what depends on the
 // inputs asked for is differentiated. With `seed-scalars`, results of one element need no gradient
 // of their own: it is 1.

@@ -18,7 +18,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Costs are picoseconds on all cores: a minimum cut wants whole numbers.
+/// Costs are picoseconds on all cores: a minimum cut wants integers.
 constexpr int64_t kMaxCost = int64_t(1) << 44;
 
 class Costs {
@@ -28,7 +28,7 @@ public:
 
   int64_t bytesOf(Value value) const {
     return static_cast<int64_t>(
-        std::min(nominalBytes(value, sizes), static_cast<double>(SizeHints::kMost)));
+        std::min(bytesAtHints(value, sizes), static_cast<double>(SizeHints::kMax)));
   }
   /// Bytes on their way to memory, or back: between the two programs caches do not keep them.
   int64_t ofMoving(double bytes) const {
@@ -64,7 +64,7 @@ int64_t Costs::ofComputing(Operation *op) const {
     work.streams.clear();
   } else {
     // The result is written, and read by what needs it.
-    work.move(nominalBytes(op->getResult(0), sizes), 0);
+    work.move(bytesAtHints(op->getResult(0), sizes), 0);
     for (Work::Stream &stream : work.streams)
       stream.workingSet = kInMemory;
   }

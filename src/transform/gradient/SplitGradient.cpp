@@ -105,7 +105,7 @@ private:
     return symbols;
   }
 
-  /// Every symbolic size must follow from what the backward function takes.
+  /// Every dynamic dimension must follow from what the backward function takes.
   void bindSymbols() {
     llvm::SmallDenseSet<unsigned> bound;
     for (Value value : kept)

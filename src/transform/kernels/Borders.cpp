@@ -15,7 +15,7 @@ bool readsRows(OpOperand &use) {
   return static_cast<bool>(reader.getMovement().maps[use.getOperandNumber()]);
 }
 
-/// Whether the padded image can be written instead of the one without its border.
+/// Whether the padded image can be written instead of the one without its padding.
 FusionDecision canBeWritten(hr::PadOp pad) {
   auto producer = pad.getInput().getDefiningOp<hr::OperatorInterface>();
   if (!producer || !producer.isStructured() || doesNothing(producer) ||
@@ -60,11 +60,11 @@ Borders shareBorders(func::FuncOp program, Choices &choices) {
   program.walk([&](hr::PadOp pad) {
     if (choices.wanted("separate", pad))
       return;
-    if (FusionDecision verdict = canBeWritten(pad)) {
+    if (FusionDecision decision = canBeWritten(pad)) {
       readInside(pad);
       borders.insert(pad);
     } else if (Operation *producer = pad.getInput().getDefiningOp()) {
-      choices.noteMissed("fuse", pad, choices.nameOf(producer), verdict.reason());
+      choices.noteMissed("fuse", pad, choices.nameOf(producer), decision.reason());
     }
   });
   return borders;

@@ -1,13 +1,13 @@
 // Padding inside a kernel: the one that computes an image writes it into the middle of the padded
-// one and fills the border itself, so that padding moves nothing.
+// one and fills the padding itself, so that padding moves nothing.
 //
 //   %y = hr.map(%x) { relu } ; %p = hr.pad %y ; %z = hr.conv %p ; %s = hr.map(%y, %z) { addf }
 // becomes
 //   %p = hr.kernel { linalg.generic { relu } ; tensor.pad } ; %z = hr.conv %p ;
 //   %s = hr.map(hr.slice %p, %z) { addf }
 //
-// When it hurts: what reads the image without its border reads it in rows, not as one piece, and so
-// are its loops.
+// When it hurts: what reads the image without its padding reads it in rows, not as one piece, and
+// so are its loops.
 #pragma once
 
 #include "transform/choices/Choices.h"

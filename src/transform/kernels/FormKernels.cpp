@@ -6,8 +6,8 @@
 //   %2 = hr.kernel "mish" (%x) of ["softplus", "tanh", "mul"] { linalg.generic { all three } }
 //
 // Fusion: a value that is computed and read within one kernel is never written to memory (Partition
-// says which operators go together). It hurts where a producer is cheap to store and dear to
-// compute twice; groups refuse those.
+// says which operators go together). It hurts if a producer is cheap to store and dear to
+// compute twice; groups reject those.
 #include "analysis/Machine.h"
 #include "analysis/OperatorWork.h"
 #include "dialect/KernelSizes.h"
@@ -41,7 +41,7 @@ hr::KernelOp kernelOf(Value value) {
 }
 
 /// The result of an operator without a point to compute: nothing, or what its reduction starts
-/// from, which is 0 where rows are added to others.
+/// from, which is 0 if rows are added to others.
 Value resultOfNothing(OpBuilder &b, hr::OperatorInterface op) {
   Location loc = op->getLoc();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -147,7 +147,7 @@ bool dropIdentity(hr::KernelOp kernel) {
   return true;
 }
 
-/// Gives every stage a name by which recipes refer to it: the operator's kind, numbered where there
+/// Gives every stage a name by which recipes refer to it: the operator's kind, numbered if there
 /// are several. Names do not depend on nodes, so that equal kernels stay equal.
 void nameStages(hr::KernelOp kernel) {
   Builder b(kernel.getContext());
@@ -232,7 +232,7 @@ void attachRecipe(hr::KernelOp kernel, const KernelGroup &group, const LoopModel
   kernel->setAttr(kRecipeAttr, b.getStringAttr(recipe.text()));
 }
 
-/// Names the kernels of each group: by its root, and with a number where rows are combined in a
+/// Names the kernels of each group: by its root, and with a number if rows are combined in a
 /// second one.
 class NamedKernels : public OpBuilder::Listener {
 public:
@@ -317,7 +317,7 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
       if (isa<hr::SliceOp>(op) && op.use_empty())
         op.erase();
-    // A kernel of several results may stand behind a view of one of them.
+    // A kernel of several results may be behind a view of one of them.
     sortTopologically(&func.getBody().front());
     func.walk([&](hr::KernelOp kernel) {
       if (launches)

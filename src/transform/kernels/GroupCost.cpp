@@ -24,7 +24,7 @@ GroupCost::GroupCost(func::FuncOp program, const KernelRules &rules, const Machi
 double GroupCost::bytesOf(Value value) {
   auto [known, isNew] = bytes.try_emplace(value, 0);
   if (isNew)
-    known->second = isa<RankedTensorType>(value.getType()) ? nominalBytes(value, sizes) : 0;
+    known->second = isa<RankedTensorType>(value.getType()) ? bytesAtHints(value, sizes) : 0;
   return known->second;
 }
 
@@ -35,7 +35,7 @@ const Work &GroupCost::alone(hr::OperatorInterface op) {
   return known->second;
 }
 
-/// Operands lie in memory where they are inputs of the program or weights; what another kernel
+/// Operands are in memory if they are inputs of the program or weights; what another kernel
 /// computed was written shortly before, by a kernel that moved about as much as this one.
 Work GroupCost::workOf(ArrayRef<hr::OperatorInterface> operators,
                        llvm::function_ref<bool(Operation *)> isInside) {
@@ -73,7 +73,7 @@ Work GroupCost::workOf(ArrayRef<hr::OperatorInterface> operators,
 Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp op,
                                       Work::Arithmetic product) const {
   SymbolicShape result = shapeOf(op.getResult());
-  double width = result.empty() ? 1 : static_cast<double>(nominal(result.back(), sizes));
+  double width = result.empty() ? 1 : static_cast<double>(sizeHint(result.back(), sizes));
   auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(product.type))));
   if (group.accumulates(op)) {
     // A result of one column lies along its rows.
@@ -84,7 +84,7 @@ Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp o
   const Movement m = op.getMovement();
   for (auto [size, kind] : llvm::zip(m.domain, m.iterators))
     if (kind == utils::IteratorType::reduction)
-      depth *= static_cast<double>(nominal(size, sizes));
+      depth *= static_cast<double>(sizeHint(size, sizes));
   bool walks = group.walkAxis().has_value();
   double rows = walks ? static_cast<double>(rowsOfWalk(machine.vectorRegisters)) : rowsOfTile();
   double most = walks ? lanes : kVectorsOfTile * lanes;
@@ -95,8 +95,8 @@ Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp o
   };
   bool isStrided = first.getNumResults() > 0 && isParallel(first.getResults().back());
   RegisterTile tile{rows, std::min(width, most), depth, lanes};
-  // The vectors of a single column lie along what is summed up, a row at a time outside of a walk;
-  // where that is strided, along the rows.
+  // The vectors of a single column lie along the reduced dimension, a row at a time outside of a
+  // walk; if that is strided, along the rows.
   if (width == 1 && isStrided && !walks)
     tile = {1, most, depth, lanes};
   else if (width == 1)
@@ -182,7 +182,7 @@ double GroupCost::of(const KernelGroup &group) {
   if (readsByIndex(group))
     computeByElement(work);
   if (std::optional<int> walk = group.walkAxis()) {
-    work.parts = static_cast<double>(nominal(group.getAxes()[*walk].size, sizes));
+    work.parts = static_cast<double>(sizeHint(group.getAxes()[*walk].size, sizes));
     for (hr::OperatorInterface op : operators) {
       // All weights are read for a few rows, and again for the next ones.
       if (auto contract = dyn_cast<hr::ContractOp>(op.getOperation());

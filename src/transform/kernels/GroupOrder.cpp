@@ -24,7 +24,7 @@ SmallVector<GroupOrder::Node> GroupOrder::waitingFor(Node node) const {
   return readers;
 }
 
-/// Nodes that wait for the first one and stand before the last one; whether that waits for any.
+/// Nodes that wait for the first one and are before the last one; whether that waits for any.
 llvm::DenseSet<GroupOrder::Node> GroupOrder::between(Node first, Node last, bool &isReached) const {
   llvm::DenseSet<Node> found;
   isReached = false;

@@ -1,8 +1,8 @@
 // A topological order of groups of operators, kept up to date while groups grow.
 //
 // Every operation stands in it alone or as part of a group, after all it waits for. Two of them can
-// become one unless there is a way from one to the other through a third; that lies between the two
-// in the order, so only what stands there is looked at and moved.
+// become one unless there is a way from one to the other through a third; that is between the two
+// in the order, so only what is there is looked at and moved.
 #pragma once
 
 #include "llvm/ADT/DenseMap.h"
@@ -21,7 +21,7 @@ public:
   /// Makes the groups of two operations one.
   void merge(mlir::Operation *a, mlir::Operation *b);
   /// Takes operations out of their groups and puts each of these sets into one; false, with nothing
-  /// changed, where that leaves no order.
+  /// changed, if that leaves no order.
   bool tryRegroup(llvm::ArrayRef<llvm::SmallVector<mlir::Operation *>> sets);
 
 private:

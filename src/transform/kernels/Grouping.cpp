@@ -61,22 +61,22 @@ FusionDecision Grouping::tryJoin(hr::OperatorInterface op, size_t group) {
       !llvm::all_of(op->getUsers(), [&](Operation *user) { return groups[group].contains(user); });
   if (escapes && order.wouldWaitForItself(op, groups[group].root()))
     return FusionDecision::no(kWaitsForItself);
-  FusionDecision verdict = groups[group].tryJoin(op, escapes);
-  if (verdict) {
+  FusionDecision decision = groups[group].tryJoin(op, escapes);
+  if (decision) {
     groupOf[op] = group;
     order.merge(op, groups[group].root());
   }
-  return verdict;
+  return decision;
 }
 
 FusionDecision Grouping::tryMerge(size_t group, size_t other) {
   if (order.wouldWaitForItself(groups[group].root(), groups[other].root()))
     return FusionDecision::no(kWaitsForItself);
   KernelGroup both = groups[group];
-  FusionDecision verdict = both.tryMerge(groups[other]);
-  if (verdict)
+  FusionDecision decision = both.tryMerge(groups[other]);
+  if (decision)
     takeOver(group, other, std::move(both));
-  return verdict;
+  return decision;
 }
 
 /// The last of the program first.
@@ -91,8 +91,8 @@ FusionDecision Grouping::tryAssemble(size_t group, size_t other) {
   if (order.wouldWaitForItself(groups[group].root(), groups[other].root()))
     return FusionDecision::no(kWaitsForItself);
   KernelGroup both = groups[group];
-  if (FusionDecision verdict = both.tryMerge(groups[other]); !verdict)
-    return verdict;
+  if (FusionDecision decision = both.tryMerge(groups[other]); !decision)
+    return decision;
   SmallVector<hr::OperatorInterface> operators =
       backwards(SmallVector<hr::OperatorInterface>(both.getOperators()));
   std::optional<KernelGroup> assembled = assembleGroup(operators, rules, both.walkOfRoot());
@@ -161,12 +161,12 @@ FusionDecision Grouping::tryBorder(hr::PadOp pad) {
   std::optional<size_t> group = find(pad.getInput().getDefiningOp());
   if (!group)
     return FusionDecision::no("no kernel computes the image without its padding");
-  FusionDecision verdict = groups[*group].tryBorder(pad);
-  if (verdict) {
+  FusionDecision decision = groups[*group].tryBorder(pad);
+  if (decision) {
     order.merge(groups[*group].root(), pad);
     groupOf[pad] = *group;
   }
-  return verdict;
+  return decision;
 }
 
 void Grouping::takeOver(size_t group, size_t other, KernelGroup both) {

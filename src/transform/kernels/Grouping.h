@@ -15,7 +15,7 @@ public:
 
   /// Adds a group; its number. Groups that begin later in the program have lower numbers.
   size_t start(KernelGroup group);
-  /// Puts a producer into a group that reads its result, where the group accepts it.
+  /// Puts a producer into a group that reads its result, if the group accepts it.
   FusionDecision tryJoin(hr::OperatorInterface op, size_t group);
   /// Puts the operators of two groups into the first.
   FusionDecision tryMerge(size_t group, size_t other);
@@ -26,7 +26,7 @@ public:
   FusionDecision tryUnite(llvm::ArrayRef<size_t> united);
   /// These groups, and those that wait for one of them while another waits for them.
   llvm::SmallVector<size_t> withThoseBetween(llvm::ArrayRef<size_t> some) const;
-  /// Lets the group that computes what is padded write the padding, where it can.
+  /// Lets the group that computes what is padded write the padding, if it can.
   FusionDecision tryBorder(hr::PadOp pad);
   /// Puts an operator into a group without asking.
   void join(hr::OperatorInterface op, size_t group);

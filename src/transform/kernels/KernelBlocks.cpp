@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace headrace {
 
-/// Blocks are a fixed part of all rows where something is combined over them, else what makes a
+/// Blocks are a fixed part of all rows if something is reduced over them, else what makes a
 /// cell of reasonable size; or what the recipe says.
 void KernelWriter::decideBlocks() {
   constexpr int64_t kPointsPerCell = 1 << 14;

@@ -261,7 +261,7 @@ hr::KernelOp KernelWriter::createKernel(ArrayRef<Value> inputs, ArrayRef<Type> r
   return kernel;
 }
 
-/// The operators in program order, each on the rows of a block where the group walks. `parts` are
+/// The operators in program order, each on the rows of a block if the group walks. `parts` are
 /// what they read of the kernel's arguments.
 llvm::DenseMap<Value, Value> KernelWriter::emitOperators(OpBuilder &inner, ArrayRef<Value> parts,
                                                          const Rows *rows) {

@@ -18,10 +18,10 @@ inline constexpr llvm::StringLiteral kFormAttr = "hr.form";
 /// The number of columns of the tiles that constant weights are packed in.
 struct Packing {
   std::optional<int64_t> wanted; // by a step; 1: they are not packed
-  std::optional<int64_t> tile;   // the columns of the register tile, where the schedule gives them
-  int64_t columns = 0;           // what was chosen; 0 where there is nothing to pack
+  std::optional<int64_t> tile;   // the columns of the register tile, if the schedule gives them
+  int64_t columns = 0;           // what was chosen; 0 if there is nothing to pack
   int64_t features = 0;          // all columns
-  std::string refusal;           // why not as wanted
+  std::string refusal;           // why not as requested
 };
 
 /// How row-blocked fusion splits its rows: into a number of blocks if something is reduced over all

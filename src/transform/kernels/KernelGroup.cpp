@@ -75,12 +75,12 @@ FusionDecision KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
     return FusionDecision::no("it, or the kernel's root, is empty or not a structured loop nest");
   if (!hasRoomFor(1))
     return FusionDecision::no("the kernel has the maximum number of operators");
-  FusionDecision verdict =
+  FusionDecision decision =
       FusionDecision::no("others read it as well, and the kernel cannot iterate over its rows");
   if (!walk && !escapes) {
-    verdict = joinLoops(op);
-    if (verdict)
-      return verdict;
+    decision = joinLoops(op);
+    if (decision)
+      return decision;
   }
   if (walk)
     return place(op);
@@ -92,7 +92,7 @@ FusionDecision KernelGroup::tryJoin(hr::OperatorInterface op, bool escapes) {
       return FusionDecision::yes();
     walk = std::nullopt;
   }
-  return verdict;
+  return decision;
 }
 
 /// Whether it picks what the kernel joins with others: that is written where it is joined.
@@ -108,14 +108,14 @@ FusionDecision KernelGroup::joinLoops(hr::OperatorInterface op) {
   KernelGroup before = *this;
   const Movement &m = rules->movementOf(op);
   std::optional<Refs> domain = resolveDomain(op, m, /*walking=*/false);
-  FusionDecision verdict =
+  FusionDecision decision =
       domain ? pays(op, *domain)
              : FusionDecision::no("it is computed along other axes than the kernel's");
-  if (verdict)
+  if (decision)
     add(op, m, *domain);
   else
     *this = std::move(before);
-  return verdict;
+  return decision;
 }
 
 FusionDecision KernelGroup::tryBorder(hr::PadOp pad) {
@@ -190,7 +190,7 @@ std::optional<KernelGroup::Refs> KernelGroup::resolveDomain(hr::OperatorInterfac
   }
   if (walking)
     placeByOperands(op, m, domain);
-  // Reductions: the reduced dimension is the axis beside which the result has a unit dimension, or
+  // Reductions: the reduced dimension is the axis next to which the result has a unit dimension, or
   // the one along which another operator of the group reads the same input.
   for (unsigned dim = 0; dim < m.domain.size(); ++dim) {
     if (!domain[dim].isUnknown())
@@ -372,10 +372,10 @@ FusionDecision KernelGroup::pays(hr::OperatorInterface op, const Refs &domain) c
     inRow |= !isRowAxis;
     if (!isRowAxis)
       rowElements =
-          std::min(kRowLimit + 1, rowElements * nominal(axes[ref.getId()].size, rules->sizes));
+          std::min(kRowLimit + 1, rowElements * sizeHint(axes[ref.getId()].size, rules->sizes));
   }
   if (rowElements > kRowLimit)
-    return FusionDecision::no("rows are too long to be kept in cache between passes over them");
+    return FusionDecision::no("rows are too long to stay in cache between passes over them");
   return FusionDecision::yesIf(
       llvm::all_of(rowAxes, [&](int axis) { return covered.contains(axis); }) &&
           !isa<hr::TransposeOp>(op.getOperation()),

@@ -2,12 +2,12 @@
 //
 // Every structured operator says by its movement which elements each point of its domain touches.
 // A group names the dimensions of all those domains by common axes: when a consumer reads a value
-// along axes (r, c), the producer computes it along (r, c) too, and both can stand in one loop
+// along axes (r, c), the producer computes it along (r, c) too, and both can be in one loop
 // nest.
 //
 // A group computes one result in one loop nest, or it *walks*: it goes through blocks of rows along
 // one axis and computes all its operators on a few rows at a time, which stay in cache. A walking
-// group may have several results, and operators that combine all rows into one (they leave a
+// group may have several results, and operators that reduce all rows into one (they leave a
 // partial result per block).
 #pragma once
 
@@ -30,7 +30,7 @@ public:
   bool isAxis() const { return id >= 0 && !isUnitDim; }
   bool isUnit() const { return isUnitDim; }
   bool isUnknown() const { return id < 0 && !isUnitDim; }
-  /// The axis, or the one a unit dimension stands beside (-1: none).
+  /// The axis, or the one a unit dimension stands next to (-1: none).
   int getId() const { return id; }
   AxisRef withoutUnit() const { return id < 0 ? AxisRef() : axis(id); }
   bool operator==(const AxisRef &) const = default;
@@ -49,7 +49,7 @@ struct Axis {
 
 class KernelGroup {
 public:
-  /// Along which axis a group may walk, where that is given: a dimension of its root, or none.
+  /// Along which axis a group may walk, if that is given: a dimension of its root, or none.
   struct Walk {
     std::optional<unsigned> dim;
   };
@@ -59,7 +59,7 @@ public:
   /// A group for planning by time: it may hold everything that can share its loops, and the cost
   /// model decides what pays.
   static KernelGroup candidate(hr::OperatorInterface root, const KernelRules &rules);
-  /// Whether rules of thumb tell what pays, as they do where neither a recipe nor planning does.
+  /// Whether rules of thumb tell what pays, as they do if neither a recipe nor planning does.
   void goByThumb(bool does) { byThumb = does; }
   /// A group in which every operator has loops of its own, neither merged nor split, as the recipe
   /// of its schedule says.
@@ -73,7 +73,7 @@ public:
   FusionDecision tryMerge(const KernelGroup &other);
   /// Adds a producer to a group whose operators have loops of their own.
   void join(hr::OperatorInterface op);
-  /// Takes the padding of its result, which its kernel then writes; nothing changes where it
+  /// Takes the padding of its result, which its kernel then writes; nothing changes if it
   /// cannot.
   FusionDecision tryBorder(hr::PadOp pad);
 
@@ -99,9 +99,9 @@ public:
   std::optional<Walk> walkOfRoot() const;
   /// Whether there is an axis that it could walk along.
   bool canWalk() const;
-  /// Whether the operator combines all rows of a walking group.
+  /// Whether the operator reduces all rows of a walking group.
   bool accumulates(mlir::Operation *op) const;
-  /// In how many blocks the rows are cut where something is combined over them; it does not depend
+  /// In how many blocks the rows are cut if something is reduced over them; it does not depend
   /// on the number of threads, so results do not either.
   int64_t walkBlocks() const;
 
@@ -158,7 +158,7 @@ bool isAnchor(mlir::Operation *op);
 /// Whether the kernels that read the slice take it themselves, as a view: nothing is copied.
 bool isReadInPlace(hr::SliceOp slice);
 
-/// Maps and computes that combine nothing.
+/// Maps and computes without reductions.
 bool isElementwise(mlir::Operation *op);
 
 } // namespace headrace

@@ -216,7 +216,7 @@ void KernelPlan::split(Access &access, int outer, int inner) const {
 }
 
 /// How many columns the tiles of the weights have: as a step or the schedule says, else what should
-/// be fastest; 1 where they are not packed.
+/// be fastest; 1 if they are not packed.
 int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, int64_t features) {
   // Vectors hold sums, which may be wider than what is read.
   Type element = getElementTypeOrSelf(group.anchor()->getResult(0));
@@ -235,9 +235,9 @@ int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, i
   // Other tiles than those that divide the features are parts of what is packed.
   if (packing.tile && !packing.wanted && tiles.refusalOf(*packing.tile).empty())
     return *packing.tile;
-  // Weights need not lie in the order of tiles where those of a tile stay in the nearest cache, and
+  // Weights need not be in the order of tiles if those of a tile stay in the nearest cache, and
   // all of them in the core's.
-  double bytes = nominalBytes(rhs.value, sizeHints(group.anchor()));
+  double bytes = bytesAtHints(rhs.value, sizeHints(group.anchor()));
   double ofTile = bytes / static_cast<double>(features) * static_cast<double>(2 * tiles.lanes);
   bool areNear =
       ofTile <= machine.rates.nearCacheBytes / 2 && bytes <= machine.rates.coreCacheBytes / 2;
@@ -245,7 +245,7 @@ int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, i
 }
 
 /// Splits the features of constant weights into register tiles: the result [.., F] is walked as
-/// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights lie in the
+/// [.., F/t, t] and the weights are packed as [F/t, .., t], so that a tile's weights are in the
 /// order they are used. Weights that are not packed lie along the features all the same, as vectors
 /// of them are read.
 void KernelPlan::splitFeatures() {
@@ -303,7 +303,7 @@ void KernelPlan::splitFeatures() {
     packPermutation.push_back(llvm::find(rhs.view, dim) - rhs.view.begin());
 }
 
-/// Loop order: the result's dimensions as they lie in memory, then what is combined away.
+/// Loop order: the result's dimensions as they are in memory, then the reduced dimensions.
 void KernelPlan::orderAxes() {
   SmallVector<int> sequence;
   auto add = [&](int axis) {

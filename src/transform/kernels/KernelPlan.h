@@ -9,7 +9,7 @@
 namespace headrace {
 
 /// One dimension of a value as the kernel sees it: an expression over the group's axes, and its
-/// size in memory where that is not the size of an axis (a window or a step, which need not cover
+/// size in memory if that is not the size of an axis (a window or a step, which need not cover
 /// it).
 struct ViewDim {
   mlir::AffineExpr expr;
@@ -43,7 +43,7 @@ public:
   struct OpPlan {
     hr::OperatorInterface op;
     llvm::SmallVector<int> axes;                            // of its domain
-    llvm::SmallVector<mlir::utils::IteratorType> iterators; // beside each axis
+    llvm::SmallVector<mlir::utils::IteratorType> iterators; // next to each axis
     llvm::SmallVector<std::string> names;                   // what recipes call each, if they do
     llvm::SmallVector<std::string> units;                   // names of dimensions of one point
     llvm::SmallVector<Access> accesses;                     // operands, then the result

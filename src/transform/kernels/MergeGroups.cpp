@@ -14,7 +14,7 @@ public:
       : grouping(grouping), cost(cost), isFixed(isFixed), refusals(refusals) {}
 
   /// Merges groups with earlier ones until no pair is left that gains by it. Only a group that has
-  /// changed can accept what it refused before.
+  /// changed can accept what it rejected before.
   void run() {
     std::set<size_t> pending;
     for (size_t i = 0; i < grouping.size(); ++i)
@@ -40,14 +40,14 @@ private:
     for (size_t earlier : grouping.neighbours(later)) {
       if (earlier > later || isFixed(earlier))
         continue;
-      FusionDecision verdict =
+      FusionDecision decision =
           cost.isMergeWorthwhile(grouping[earlier], grouping[later])
               ? grouping.tryAssemble(earlier, later)
               : FusionDecision::no("little of the time of either would be saved");
-      if (verdict)
+      if (decision)
         return earlier;
       refusals.push_back(
-          {"merge", grouping[later].namesake(), grouping[earlier].namesake(), verdict});
+          {"merge", grouping[later].namesake(), grouping[earlier].namesake(), decision});
     }
     return std::nullopt;
   }

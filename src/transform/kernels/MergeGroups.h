@@ -1,4 +1,4 @@
-// Merges groups that read the same values, one pair after another, where the time that saves is
+// Merges groups that read the same values, one pair after another, if the time that saves is
 // worth it: the plan that planning starts from.
 #pragma once
 
@@ -12,7 +12,7 @@ struct UnsupportedFusion {
   llvm::StringLiteral verb; // of the recipe's step that would say so
   mlir::Operation *op;
   mlir::Operation *into;
-  FusionDecision verdict;
+  FusionDecision decision;
 };
 
 /// Groups that are `fixed` stay as they are.

@@ -14,7 +14,7 @@ namespace headrace {
 /// More sets of operators than this are not looked at: the plan stays as it is, or is improved in
 /// pieces.
 static constexpr size_t kMaxSets = 4096;
-/// After so many plans, whole or begun, the best one stands.
+/// After this many plans, whole or begun, the best one stands.
 static constexpr size_t kMaxPlans = 1 << 16;
 /// Differences in time that arithmetic alone makes.
 static constexpr double kNoise = 1e-9;
@@ -203,7 +203,7 @@ void PartPlan::choose(Set left, double spent) {
     }
 }
 
-/// Whether the chosen kernels can stand one after the other.
+/// Whether the chosen kernels can be one after the other.
 bool PartPlan::isAcyclic() const {
   SmallVector<const Candidate *> left(chosen);
   auto waitsFor = [&](const Candidate *a, const Candidate *b) {
@@ -250,7 +250,7 @@ std::string PlanCounts::text() const {
   if (parts == 0)
     return "";
   return llvm::formatv("fusion: {0} connected parts of the program in which operators could share "
-                       "kernels in several ways, {1} of them planned piece by piece; {2} sets of "
+                       "kernels in several ways, {1} of them planned part by part; {2} sets of "
                        "operators looked at, {3} of them candidate kernels; {4} plans priced, of "
                        "which {5} were too slow and {6} cyclic; "
                        "predicted {7:f2} us, {8:f2} us before planning",

@@ -5,7 +5,7 @@
 // each operator on as the last of theirs: one operator is added at a time that could share a kernel
 // with a member, and a memo table keeps each set of operators once. A plan takes every
 // operator in one candidate. The search for the fastest is branch and bound: from the last operator
-// on, a plan is left where the operators that remain, at the least that any candidate charges for
+// on, a plan is left if the operators that remain, at the least that any candidate charges for
 // them, make the plan no faster than the best one known.
 #pragma once
 

@@ -92,12 +92,12 @@ private:
     llvm::sort(inOrder);
     for (size_t reader : inOrder)
       if (isMeantFor(op, into, reader)) {
-        FusionDecision verdict = tryJoin(op, reader);
-        if (verdict)
+        FusionDecision decision = tryJoin(op, reader);
+        if (decision)
           return;
         for (Operation *other : grouping[reader].getOperators())
-          noteUnsupported(other, verdict);
-        noteUnsupported(op, verdict);
+          noteUnsupported(other, decision);
+        noteUnsupported(op, decision);
       }
     // Kernels that the recipe speaks of take nothing that it has other plans for.
     bool isPlanned = into || choices.isKernel(op);
@@ -132,9 +132,9 @@ private:
     });
   }
 
-  void noteUnsupported(Operation *op, FusionDecision verdict) {
+  void noteUnsupported(Operation *op, FusionDecision decision) {
     if (auto fusion = fusions.find(op); fusion != fusions.end())
-      fusion->second.verdict = verdict;
+      fusion->second.decision = decision;
   }
 
   /// Operators that read the same, and that the recipe puts into one kernel: each has a group of
@@ -162,7 +162,7 @@ private:
     for (auto &[op, fusion] : fusions)
       if (!holds(*grouping.find(op), fusion.into))
         for (size_t group : groupsOf(fusion.into))
-          if (unite(*grouping.find(op), group, fusion.verdict))
+          if (unite(*grouping.find(op), group, fusion.decision))
             break;
   }
 
@@ -182,7 +182,7 @@ private:
 
   /// Makes one kernel of two that rules of thumb kept apart, as planning by time could: with what
   /// stands between them, unless the recipe has other plans for that.
-  bool unite(size_t a, size_t b, FusionDecision &verdict) {
+  bool unite(size_t a, size_t b, FusionDecision &decision) {
     SmallVector<size_t> united = grouping.withThoseBetween({a, b});
     bool areLinked = united.size() > 2 || grouping.neighbours(a).contains(b);
     if (!areLinked || llvm::any_of(united, [&](size_t group) {
@@ -194,7 +194,7 @@ private:
       return false;
     FusionDecision found = grouping.tryUnite(united);
     if (!found && grouping.neighbours(a).contains(b))
-      verdict = found;
+      decision = found;
     return static_cast<bool>(found);
   }
 
@@ -206,7 +206,7 @@ private:
                        "there is no operator '" + fusion.into + "' at that point; there are " +
                            names.similarTo(fusion.into));
       else if (!holds(*grouping.find(op), fusion.into))
-        choices.refuse("fuse", op, fusion.verdict.reason());
+        choices.refuse("fuse", op, fusion.decision.reason());
     }
   }
 
@@ -252,10 +252,10 @@ private:
   }
 
   FusionDecision tryJoin(hr::OperatorInterface op, size_t reader) {
-    FusionDecision verdict = grouping.tryJoin(op, reader);
-    if (!verdict)
-      refusals.push_back({"fuse", op, grouping[reader].namesake(), verdict});
-    return verdict;
+    FusionDecision decision = grouping.tryJoin(op, reader);
+    if (!decision)
+      refusals.push_back({"fuse", op, grouping[reader].namesake(), decision});
+    return decision;
   }
 
   std::optional<KernelGroup::Walk> givenWalk(hr::OperatorInterface op) {
@@ -296,8 +296,8 @@ private:
         choices.refuse(step, *earlier == *later
                                  ? "they are one kernel already"
                                  : "the other way round: the kernel that comes later takes over");
-      else if (FusionDecision verdict = grouping.tryMerge(*earlier, *later); !verdict)
-        choices.refuse(step, verdict.reason());
+      else if (FusionDecision decision = grouping.tryMerge(*earlier, *later); !decision)
+        choices.refuse(step, decision.reason());
     }
   }
 
@@ -316,12 +316,12 @@ private:
                        "or something that cannot");
   }
 
-  /// Kernels write the padding of their results, where they can.
+  /// Kernels write the padding of their results, if they can.
   void takeBorders() {
     for (Operation *op : borders) {
       auto pad = cast<hr::PadOp>(op);
       Operation *producer = pad.getInput().getDefiningOp();
-      FusionDecision verdict = choices.isKernel(pad)
+      FusionDecision decision = choices.isKernel(pad)
                                    ? FusionDecision::no("the recipe has a kernel for it")
                                    : grouping.tryBorder(pad);
       std::optional<std::string> into = choices.wanted("fuse", pad);
@@ -329,12 +329,12 @@ private:
                                            [&](Operation *member) {
                                              return choices.operators().means(*into, member);
                                            });
-      if (into && !(verdict && isMeant))
+      if (into && !(decision && isMeant))
         choices.refuse("fuse", pad,
-                       verdict ? "another kernel computes the image that it pads"
-                               : verdict.reason());
-      if (!verdict)
-        refusals.push_back({"fuse", pad, producer, verdict});
+                       decision ? "another kernel computes the image that it pads"
+                               : decision.reason());
+      if (!decision)
+        refusals.push_back({"fuse", pad, producer, decision});
     }
   }
 
@@ -355,7 +355,7 @@ private:
     }
   }
 
-  /// Notes fusions that were refused on the way and are not there in the end either.
+  /// Notes fusions that were rejected on the way and are not there in the end either.
   void noteUnsupportedSteps() {
     for (const UnsupportedFusion &refusal : refusals) {
       bool isBorder = borders.contains(refusal.op) &&
@@ -364,7 +364,7 @@ private:
         continue;
       AffineExpr bytes;
       if (refusal.verb == "fuse") {
-        // It would not be read again, nor written where none but the kernel reads it.
+        // It would not be read again, nor written if none but the kernel reads it.
         const KernelGroup &reader = grouping[*grouping.find(refusal.into)];
         bool escapes = !llvm::all_of(refusal.op->getUsers(),
                                      [&](Operation *user) { return reader.contains(user); });
@@ -372,7 +372,7 @@ private:
         bytes = escapes ? bytes : bytes * 2;
       }
       choices.noteMissed(refusal.verb, refusal.op, choices.nameOf(refusal.into),
-                         refusal.verdict.reason(), bytes);
+                         refusal.decision.reason(), bytes);
     }
   }
 
@@ -386,10 +386,10 @@ private:
   llvm::StringMap<size_t> scheduledGroup;
   Grouping grouping;
   /// Operators that the recipe speaks of, and those that it fuses into the kernel of another, with
-  /// the reason where that is not possible.
+  /// the reason if that is not possible.
   struct Fusion {
     std::string into;
-    FusionDecision verdict;
+    FusionDecision decision;
   };
   llvm::DenseSet<Operation *> given;
   SmallVector<Operation *> walks; // that are to go through rows

@@ -10,7 +10,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Sets of operators that are looked at as kernels where a part is improved piece by piece: a limit
+/// Sets of operators that are looked at as kernels if a part is improved piece by piece: a limit
 /// on compile time.
 constexpr size_t kSetsPerOperator = 8, kSetsAtLeast = 1024;
 

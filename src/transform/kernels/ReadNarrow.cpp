@@ -1,4 +1,4 @@
-// Level 1: numbers are widened where they are used.
+// Level 1: numbers are widened if they are used.
 //
 //   %w = hr.map(%x) { extf } ; %y = hr.map(%w, %b) { addf } ; %s = hr.reduce(%w) ; %m =
 //   hr.reduce(%w)
@@ -9,8 +9,8 @@
 // Every kernel then reads the narrow numbers, and no wide copy goes through memory: widening costs
 // less than the bytes it would take.
 //
-// When it hurts: before differentiation, which would round what it adds up to narrow numbers; and
-// in kernels that walk rows, which compute what they share once.
+// When it hurts: before differentiation, which would round what it accumulates to narrow numbers;
+// and in kernels that walk rows, which compute what they share once.
 #include "transform/Passes.h"
 #include "transform/simplify/Patterns.h"
 

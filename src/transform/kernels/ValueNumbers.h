@@ -11,7 +11,7 @@ namespace headrace {
 /// Numbers the operators of a function that have one result, except for constants.
 void numberValues(mlir::func::FuncOp function);
 
-/// Where several operators have a number, because a pass wrote one as several: leaves it to the
+/// If several operators have a number, because a pass wrote one as several: leaves it to the
 /// last, which computes the value.
 void keepLastNumbers(mlir::func::FuncOp function);
 

@@ -20,7 +20,7 @@ constexpr int64_t kPointsPerBlock = 1 << 14;  // less is not worth a cell of its
 
 /// A product of sizes, as far as sizes go.
 int64_t saturating(int64_t a, int64_t b) {
-  return b > 0 && a > SizeHints::kMost / b ? SizeHints::kMost : a * b;
+  return b > 0 && a > SizeHints::kMax / b ? SizeHints::kMax : a * b;
 }
 
 /// Vectors of booleans are packed bits in registers and bytes in memory.
@@ -119,17 +119,17 @@ bool KernelGroup::rowsFit(int axis) const {
   const SizeHints &sizes = rules->sizes;
   int64_t count = 1;
   for (int each : rows)
-    count = saturating(count, nominal(axes[each].size, sizes));
+    count = saturating(count, sizeHint(axes[each].size, sizes));
   return count >= kFewestRows && llvm::all_of(operators, [&](hr::OperatorInterface op) {
            int64_t length = 1;
            for (AxisRef ref : domains.find(op)->second)
              if (ref.isAxis() && !llvm::is_contained(rows, ref.getId()))
-               length = saturating(length, nominal(axes[ref.getId()].size, sizes));
+               length = saturating(length, sizeHint(axes[ref.getId()].size, sizes));
            return length <= kLongestRow;
          });
 }
 
-/// Whether an operator with this movement combines what lies along the axis.
+/// Whether an operator with this movement reduces along the axis.
 static bool combinesAlong(const Movement &m, ArrayRef<AxisRef> domain, int axis) {
   for (auto [ref, kind] : llvm::zip(domain, m.iterators))
     if (ref == AxisRef::axis(axis))
@@ -137,7 +137,7 @@ static bool combinesAlong(const Movement &m, ArrayRef<AxisRef> domain, int axis)
   return false;
 }
 
-/// Whether all operators can walk along the axis, none of them reading what another combines over
+/// Whether all operators can walk along the axis, none of them reading what another reduces over
 /// it.
 bool KernelGroup::canWalkAlong(int axis) const {
   return structured && !ownLoops && rules->loops == KernelRules::Loops::Shared &&
@@ -171,7 +171,7 @@ bool KernelGroup::accumulates(Operation *op) const {
                                domains.find(op)->second, *walk);
 }
 
-/// A group of one reduction over its first axis walks it where that is worth sharing.
+/// A group of one reduction over its first axis walks it if that is worth sharing.
 void KernelGroup::walkFromRoot() {
   hr::OperatorInterface op = root();
   if (!isa<hr::ReduceOp, hr::ContractOp>(op.getOperation()))
@@ -179,11 +179,11 @@ void KernelGroup::walkFromRoot() {
   const SizeHints &sizes = rules->sizes;
   int64_t points = 1, cells = 1;
   for (const Axis &axis : axes) {
-    points = saturating(points, nominal(axis.size, sizes));
+    points = saturating(points, sizeHint(axis.size, sizes));
     if (!axis.reduction)
       cells *= constantValue(axis.size).value_or(1);
   }
-  // A sum of open length may be one of many elements.
+  // A sum of dynamic length may be one of many elements.
   bool isOpen = llvm::any_of(
       axes, [](const Axis &axis) { return axis.reduction && !constantValue(axis.size); });
   if ((points < kFewestPoints && !isOpen) || cells > kMaxCells)
@@ -200,7 +200,7 @@ int64_t KernelGroup::walkBlocks() const {
   int64_t points = 1;
   bool knownCells = true;
   for (auto [i, axis] : llvm::enumerate(axes)) {
-    points = saturating(points, nominal(axis.size, sizes));
+    points = saturating(points, sizeHint(axis.size, sizes));
     knownCells &= static_cast<int>(i) == *walk || constantValue(axis.size).has_value();
   }
   if (!knownCells)
@@ -210,7 +210,7 @@ int64_t KernelGroup::walkBlocks() const {
   return std::clamp<int64_t>(points / kPointsPerBlock, 1, kMaxBlocks);
 }
 
-/// Places dimensions of an operator's domain where the group reads the same operands.
+/// Places dimensions of an operator's domain if the group reads the same operands.
 void KernelGroup::placeByOperands(hr::OperatorInterface op, const Movement &m, Refs &domain) const {
   for (auto [operand, map] : llvm::zip(op->getOperands(), m.maps)) {
     auto known = values.find(operand);
@@ -260,8 +260,8 @@ static bool sameAxes(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
   });
 }
 
-/// Adds an operator to a walking group, by its result where the group reads it, else by what it
-/// reads. Its operands from the group must be there row by row, so not combined over all rows.
+/// Adds an operator to a walking group, by its result if the group reads it, else by what it
+/// reads. Its operands from the group must be there row by row, so not reduced over all rows.
 FusionDecision KernelGroup::place(hr::OperatorInterface op) {
   KernelGroup before = *this;
   const Movement &m = rules->movementOf(op);

@@ -247,7 +247,7 @@ private:
     return whole;
   }
 
-  /// The size of the blocks that all of these images lie in.
+  /// The size of the blocks that all of these images are in.
   std::optional<int64_t> commonSize(ArrayRef<Value> images) {
     std::optional<int64_t> size;
     for (Value image : images) {

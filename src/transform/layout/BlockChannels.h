@@ -1,4 +1,4 @@
-// Layouts in which the channels of an image lie in blocks: [N, C/16, H, W, 16] instead of
+// Layouts in which the channels of an image are in blocks: [N, C/16, H, W, 16] instead of
 // [N, H, W, C].
 #pragma once
 
@@ -24,7 +24,7 @@ std::string unsupportedBlockedReason(mlir::Operation *op, int64_t block);
 ///   %b = hr.transpose (hr.reshape %x to 1x9x9x2x16) to 1x2x9x9x16
 ///   %y = hr.compute(%b, blocked %w) over (n, f, y, x, j, c, p, q, i)
 ///   %r = hr.map(%y, blocked %bias) { relu }
-///   ... and back where others read it
+///   ... and back if others read it
 ///
 /// Maps, poolings, pads and joins of blocked images are blocked, too.
 void blockChannels(mlir::func::FuncOp program);

@@ -86,7 +86,7 @@ private:
     op->setAttr(kBlockedAttr, Builder(op->getContext()).getI64IntegerAttr(size));
   }
 
-  /// Elements that a transpose between the layouts moves; one where it moves none, so that layouts
+  /// Elements that a transpose between the layouts moves; one if it moves none, so that layouts
   /// do not change without need.
   static int64_t costOf(Value value, int64_t rank) {
     auto type = cast<RankedTensorType>(value.getType());

@@ -8,10 +8,10 @@
 
 namespace headrace {
 
-/// The transposed value; a reshape where no element moves, the value itself where nothing changes.
+/// The transposed value; a reshape if no element moves, the value itself if nothing changes.
 mlir::Value transposed(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                        llvm::ArrayRef<int64_t> permutation);
-/// The value under another shape; the value itself where it has that shape.
+/// The value under another shape; the value itself if it has that shape.
 mlir::Value reshaped(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                      llvm::ArrayRef<mlir::AffineExpr> shape);
 /// The value with leading dimensions of size 1 up to a rank.

@@ -10,7 +10,7 @@
 //   %s = hr.pool sum %x {window = [2, 2], pads = [0, 0, 0, 0]}
 //   %y = hr.map(%s) { s * 0.25 }
 //
-// Where padding does not count in an average, the factor is a constant image of reciprocal counts;
+// If padding does not count in an average, the factor is a constant image of reciprocal counts;
 // an image of unknown size is divided by the sum over a padded image of ones.
 //
 // Why: inner loops without bounds checks; level 2 knows windows without padding only.
@@ -132,7 +132,7 @@ struct SeparateUnpoolPadding : OpRewritePattern<hr::UnpoolOp> {
   }
 };
 
-/// Windows side by side: every element lies under one, so that its value is a map of what that
+/// Windows side by side: every element is under one, so that its value is a map of what that
 /// window holds, over [.., windows, position in the window, ..].
 struct UnpoolSideBySide : OpRewritePattern<hr::UnpoolOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -236,10 +236,10 @@ SmallVector<int64_t> coveredCounts(int64_t size, int64_t outputs, int64_t window
   return counts;
 }
 
-/// The largest image of counts worth keeping beside the program, in elements.
+/// The largest image of counts worth keeping next to the program, in elements.
 constexpr int64_t kMaxCounts = 1 << 22;
 
-/// 1 / (elements covered) at every position of the result, shaped to stand beside it; null if
+/// 1 / (elements covered) at every position of the result, shaped to stand next to it; null if
 /// the image's size is not known, or huge.
 Value reciprocalCounts(OpBuilder &builder, hr::PoolOp op) {
   auto input = cast<RankedTensorType>(op.getInput().getType());
@@ -292,7 +292,7 @@ struct AverageToSum : OpRewritePattern<hr::PoolOp> {
   LogicalResult matchAndRewrite(hr::PoolOp op, PatternRewriter &rewriter) const override {
     Type element = getElementTypeOrSelf(op.getInput());
     if (op.getKind() != hr::PoolKind::Average || !isa<FloatType>(element))
-      return rewriter.notifyMatchFailure(op, "expects an average of floating-point numbers");
+      return rewriter.notifyMatchFailure(op, "expects an average of floating-point values");
     Location loc = op.getLoc();
     bool everyWindowFull = op.getIncludePad() || !isPadded(op.getPads());
     Value sum =

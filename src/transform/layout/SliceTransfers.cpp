@@ -6,7 +6,7 @@
 //   %s = tensor.insert_slice %x into %t[%a, %b] [22, 4]
 //   vector.transfer_write %v, %s[%a + %i, %b + %j]
 //
-// MLIR's own pattern drops %x, which is right only where the vector covers all of the slice.
+// MLIR's own pattern drops %x, which is right only if the vector covers all of the slice.
 #include "transform/simplify/Patterns.h"
 
 #include "mlir/Dialect/Affine/ViewLikeInterfaceUtils.h"

@@ -1,14 +1,14 @@
 // Intrinsics: instructions or routines of a machine, each declared by an expression of what it
 // computes.
 //
-// `tensorize` puts one in the place of a stage's innermost loops, where they compute the same. The
+// `tensorize` puts one in the place of a stage's innermost loops, if they compute the same. The
 // function behind it is a C symbol:
 //
 //   void gemm8x8(const float *a, int64_t a0, int64_t a1, const float *b, int64_t b0, int64_t b1,
 //                float *c, int64_t c0, int64_t c1);
 //
 // One pointer per input, in order, then the result; after each, how many elements apart its
-// neighbours along every dimension lie. A reduction is combined into what the result holds.
+// neighbours along every dimension lie. A reduction is accumulated into what the result holds.
 #pragma once
 
 #include "transform/recipe/LoopModel.h"
@@ -27,7 +27,7 @@ struct Intrinsic {
   std::string symbol() const { return "headrace_intrinsic_" + name; }
 };
 
-/// Throws `Error` where the pattern cannot be one. A name that is declared again means the new one
+/// Throws `Error` if the pattern cannot be one. A name that is declared again means the new one
 /// from then on.
 void declareIntrinsic(Intrinsic intrinsic);
 std::optional<Intrinsic> findIntrinsic(const std::string &name);

@@ -58,12 +58,12 @@ std::vector<NamedStage> namedStages(func::FuncOp program) {
 }
 
 std::string listOf(ArrayRef<NamedStage> stages) {
-  constexpr size_t kMost = 20;
+  constexpr size_t kMax = 20;
   std::string list;
-  for (const NamedStage &stage : stages.take_front(kMost))
+  for (const NamedStage &stage : stages.take_front(kMax))
     list += (list.empty() ? "'" : ", '") + stage.inProgram + "'";
-  if (stages.size() > kMost)
-    list += " and " + std::to_string(stages.size() - kMost) + " more";
+  if (stages.size() > kMax)
+    list += " and " + std::to_string(stages.size() - kMax) + " more";
   return list.empty() ? "none" : list;
 }
 
@@ -153,7 +153,7 @@ std::vector<std::string> stageNames(func::FuncOp program) {
   return names;
 }
 
-/// The stages of a processor's kernels: the one that computes a kernel's result is called as the
+/// The stages of a CPU's kernels: the one that computes a kernel's result is called as the
 /// kernel is, and every one `kernel/stage`.
 static llvm::StringMap<NamedStage> stagesByName(func::FuncOp program) {
   llvm::StringMap<NamedStage> stages;

@@ -22,10 +22,10 @@ llvm::SmallVector<mlir::Operation *> stagesOf(mlir::Block &kernel);
 /// The stage that is called as its kernel is; empty if there is none.
 std::string rootStageOf(mlir::Block &kernel);
 
-/// The stage that one result of an operation is, where it has several.
+/// The stage that one result of an operation is, if it has several.
 std::string stageOfResult(llvm::StringRef stage, unsigned result);
 
-/// Names of kernels, asked for in the order of the program: plain, and numbered where several have
+/// Names of kernels, asked for in the order of the program: plain, and numbered if several have
 /// the same.
 class KernelNames {
 public:
@@ -45,7 +45,7 @@ std::string namedInProgram(llvm::StringRef text, const std::string &kernel, llvm
 std::vector<std::string> stageNames(mlir::func::FuncOp program);
 
 /// Writes each kernel's steps on it, with its own names of stages: `relu1` is the stage that
-/// computes the result of kernel relu1, `relu1/conv` another of its stages. Throws `Error` where
+/// computes the result of kernel relu1, `relu1/conv` another of its stages. Throws `Error` if
 /// there is no such stage.
 void attachStepsToKernels(mlir::func::FuncOp program, const Recipe &recipe);
 
@@ -56,7 +56,7 @@ struct StageLine {
   int line;
 };
 /// Writes each kernel's lines on it, with its own names of stages (`hr.recipe`). Throws `Error`
-/// where there is no such stage, or several.
+/// if there is no such stage, or several.
 void attachToKernels(mlir::func::FuncOp program, llvm::ArrayRef<StageLine> lines);
 
 } // namespace headrace

@@ -91,7 +91,7 @@ bool Stage::isRagged(const LoopPart &part) const {
 }
 
 std::optional<int64_t> Stage::knownRemainder(const Loop &loop) const {
-  // A stage that is computed inside another covers less at the borders of that.
+  // A stage that is computed inside another covers less at the boundaries of that.
   if (place || loop.parts.size() != 1)
     return std::nullopt;
   const LoopPart &part = loop.parts[0];

@@ -1,7 +1,7 @@
 // The loops of a program's stages, as recipes see and change them.
 //
 // A stage computes one value at the points of its axes; its loops start as one per axis. A step
-// changes them, or is refused with the reason and changes nothing. There is no MLIR in it: the
+// changes them, or is rejected with the reason and changes nothing. There is no MLIR in it: the
 // model of a program is the same for someone who writes a recipe and for the compiler that chooses
 // one.
 #pragma once
@@ -15,7 +15,7 @@ namespace headrace {
 
 struct StageAxis {
   std::string name;
-  /// How many points; unknown where only the run tells.
+  /// How many points; unknown if only the run tells.
   std::optional<int64_t> extent;
   /// Combined away rather than kept in the result.
   bool reduction = false;
@@ -49,13 +49,13 @@ struct LoopPart {
 struct Loop {
   enum class Kind { Serial, Parallel, Unrolled, Vectorized, Tensorized };
   std::string name;
-  /// More than one where loops were fused.
+  /// More than one if loops were fused.
   std::vector<LoopPart> parts;
   Kind kind = Kind::Serial;
 
   /// How often it runs.
   std::optional<int64_t> extent() const;
-  /// Part of a register tile, where everything inside it is as well.
+  /// Part of a register tile, if everything inside it is as well.
   bool isUnrolled() const { return kind == Kind::Unrolled || kind == Kind::Vectorized; }
 };
 
@@ -70,7 +70,7 @@ struct Stage {
   /// Has loops that steps can speak of; what moves data in another order has none.
   bool hasLoops = true;
   /// The function of elements that it computes, as text: equal texts are equal functions. Empty
-  /// where positions matter too, or where it is not known.
+  /// if positions matter too, or if it is not known.
   std::string formula;
   /// The type of its value's elements.
   std::string type;
@@ -89,7 +89,7 @@ struct Stage {
     std::string source, loop;
   };
   std::vector<Pack> packs;
-  /// How many panels ahead it fetches what it reads, where a step says so.
+  /// How many panels ahead it fetches what it reads, if a step says so.
   std::map<std::string, int64_t> prefetches;
   /// The intrinsic that replaces its innermost loops; empty if they are loops.
   std::string intrinsic;
@@ -107,7 +107,7 @@ struct Stage {
   size_t parallelLoops() const;
   /// Whether the last iteration of a loop over the part may cover less than the others.
   bool isRagged(const LoopPart &part) const;
-  /// The size of the last iteration of a loop where all others cover a whole tile; nothing if
+  /// The size of the last iteration of a loop if all others cover a whole tile; nothing if
   /// that is not known.
   std::optional<int64_t> knownRemainder(const Loop &loop) const;
   void resetLoops();
@@ -118,7 +118,7 @@ public:
   /// In order of dependence; every stage with its axes and reads.
   explicit LoopModel(std::vector<Stage> stages);
 
-  /// Throws `Error` naming the step and the reason where it is not legal; then nothing has changed.
+  /// Throws `Error` naming the step and the reason if it is not legal; then nothing has changed.
   void apply(const RecipeStep &step);
   void apply(const Recipe &recipe) {
     for (const RecipeStep &step : recipe.steps)
@@ -134,7 +134,7 @@ public:
   /// a loop of one iteration inside it, whose remainder can be split off.
   LoopModel withWholeCells() const;
 
-  /// "tiles" where a reduction carries a register tile, "rows" where it runs along vectors,
+  /// "tiles" if a reduction carries a register tile, "rows" if it runs along vectors,
   /// "calls" of an intrinsic, "vectors", or "loops".
   std::string kind() const;
   /// The loops of a stage as one line: "i.g 16 || i.o 4, k 512 | i.t 6, j.t 16".

@@ -1,4 +1,4 @@
-// The effect of each step on the loops of a model, and when it is refused.
+// The effect of each step on the loops of a model, and when it is rejected.
 #include "runtime/system/Error.h"
 #include "transform/recipe/LoopModel.h"
 #include "transform/recipe/RecipePlace.h"

@@ -5,7 +5,7 @@
 //   scf.for %i { scf.for %j { scf.for %k { vectors of 6x16 } } }
 //
 // Parallel loops become one `scf.forall`, the kernel's grid. Every serial loop outside the register
-// tile tiles its axis; producers that hang at it or further inside are fused along. Where tiles
+// tile tiles its axis; producers that hang at it or further inside are fused along. If tiles
 // are not all of one size, loops are peeled, so that whole tiles have constant sizes and can be
 // vectors.
 #include "transform/recipe/Lowering.h"
@@ -217,7 +217,7 @@ private:
   // Remainders of tiles (peeling)
   //===------------------------------------------------------------------------===//
 
-  /// Partial tiles are set apart where an axis of the loop lies in the register tile too.
+  /// Partial tiles are set apart if an axis of the loop is in the register tile too.
   static bool needsPeeling(const Stage &stage, const Loop &loop) {
     return llvm::any_of(loop.parts, [&](const LoopPart &part) {
       bool inTile = false;
@@ -228,7 +228,7 @@ private:
     });
   }
 
-  /// A reduction keeps its accumulators in registers only where tiles have known sizes. What whole
+  /// A reduction keeps its accumulators in registers only if tiles have known sizes. What whole
   /// tiles leave over in an axis of unknown size is cut into ever smaller ones, down to single
   /// elements: one row alone would wait for each of its sums before the next.
   void walkRemainders(const Stage &stage, size_t end) {

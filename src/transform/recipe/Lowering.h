@@ -6,7 +6,7 @@
 namespace headrace {
 
 /// Rewrites the kernel into the loops of `model`, which is its own model with a recipe applied;
-/// throws `Error` where the kernel's operations do not allow it, and leaves a kernel to be thrown
+/// throws `Error` if the kernel's operations do not allow it, and leaves a kernel to be thrown
 /// away.
 void lowerToLoops(mlir::func::FuncOp kernel, const LoopModel &model);
 

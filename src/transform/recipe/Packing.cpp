@@ -117,7 +117,7 @@ private:
     return trips;
   }
 
-  /// At most so much of the dimension is read by one tile.
+  /// At most this much of the dimension is read by one tile.
   int64_t extentOf(OpOperand &input, int64_t dim) {
     int64_t size = cast<RankedTensorType>(input.get().getType()).getDimSize(dim);
     if (!ShapedType::isDynamic(size))

@@ -13,7 +13,7 @@ using utils::IteratorType;
 namespace headrace {
 namespace {
 
-/// The slice that a value is, where it is read in place; else null.
+/// The slice that a value is, if it is read in place; else null.
 hr::SliceOp sliceInPlace(Value value) {
   auto slice = value.getDefiningOp<hr::SliceOp>();
   return slice && isReadInPlace(slice) ? slice : hr::SliceOp();

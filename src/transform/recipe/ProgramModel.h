@@ -14,13 +14,13 @@ std::string plainName(llvm::StringRef name);
 std::string programSourceName(mlir::Value value);
 
 /// Writes `hr.stage` on every operator that is a stage: the name its front end gave it, or the
-/// user's name of it, numbered where several have the same.
+/// user's name of it, numbered if several have the same.
 void nameStages(mlir::func::FuncOp program);
 
 /// The loops of a program whose stages have names.
 LoopModel modelOfProgram(mlir::func::FuncOp program);
 
-/// The program's recipe, applied; nothing if it has none. Throws `Error` where a step is not
+/// The program's recipe, applied; nothing if it has none. Throws `Error` if a step is not
 /// legal.
 std::optional<LoopModel> scheduledProgram(mlir::func::FuncOp program);
 

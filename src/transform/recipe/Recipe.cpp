@@ -64,9 +64,10 @@ public:
   RecipeStep parse() {
     RecipeStep step;
     step.line = line;
+    size_t stageAt = at;
     step.stage = name("the name of a stage");
     if (!accept(":"))
-      fail("expected ':' after the stage '" + step.stage + "'");
+      failAtColon(step.stage, stageAt);
     size_t verbAt = at;
     std::string verb = name("a step");
     const Grammar *grammar = nullptr;
@@ -90,6 +91,16 @@ public:
   }
 
 private:
+  /// The stage may be missing, so that its name is a step.
+  [[noreturn]] void failAtColon(const std::string &stage, size_t stageAt) const {
+    std::vector<llvm::StringRef> words = verbs();
+    if (llvm::is_contained(words, stage))
+      LineReader::fail(stageAt, "expected a stage and ':' before the step");
+    if (!suggestion(stage, words).empty())
+      LineReader::fail(stageAt, "expected a stage and ':' before a step", words);
+    fail("expected ':' after the stage '" + stage + "'");
+  }
+
   [[noreturn]] void failAtVerb(size_t verbAt) const {
     std::vector<llvm::StringRef> words = verbs();
     std::string expected = "expected a step (" + listed(words, ", ") + ")";

@@ -47,9 +47,9 @@ struct RecipeStep {
   std::string target;
   std::vector<std::string> axes;
   std::vector<int64_t> sizes;
-  /// Names of what the step makes; chosen by the step where empty.
+  /// Names of what the step makes; chosen by the step if empty.
   std::vector<std::string> names;
-  /// Where it stands in a text; 0 where it was not read from one.
+  /// Where it is in a text; 0 if it was not read from one.
   int line = 0;
 
   /// The step as its line of text.

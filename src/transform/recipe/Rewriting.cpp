@@ -346,7 +346,7 @@ bool hasAllLoops(linalg::LinalgOp op, Value value) {
   return false;
 }
 
-/// Vectorization combines as many elements as there are in the vector of what is combined. Of one
+/// Vectorization combines as many elements as there are in the vector of what is reduced. Of one
 /// that does not have all loops, as in sum(k), it would leave some out.
 bool combinesAllPoints(linalg::LinalgOp op) {
   if (op.getNumReductionLoops() == 0)

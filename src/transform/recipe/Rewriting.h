@@ -20,8 +20,8 @@ FusedTile tileAndFuse(mlir::RewriterBase &rewriter, mlir::TilingInterface op,
                       llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> order, bool isGrid,
                       llvm::function_ref<bool(mlir::Operation *, bool)> fuses);
 
-/// Sets the last iteration of a loop over tiles apart where it covers less than the others, so that
-/// tiles have constant sizes: all but the last, and that one too where `remainder` says its size.
+/// Sets the last iteration of a loop over tiles apart if it covers less than the others, so that
+/// tiles have constant sizes: all but the last, and that one too if `remainder` says its size.
 /// Returns what all of them make.
 ///
 ///   scf.for %i = 0 to %n step 8 { size = min(8, %n - %i) }
@@ -38,7 +38,7 @@ splitOffRemainder(mlir::RewriterBase &rewriter, mlir::TilingInterface op, unsign
 
 /// Reduces along `dim` into `width` partial results side by side, which are combined at the end. A
 /// size that only the run tells is a multiple of `width`.
-/// Each position of another reduced dimension has partial results of its own where there are at
+/// Each position of another reduced dimension has partial results of its own if there are at
 /// most `maxBeside`; more of them follow one another.
 void reduceSideBySide(mlir::RewriterBase &rewriter, mlir::TilingInterface op, unsigned dim,
                       int64_t width, int64_t maxBeside);
@@ -48,7 +48,7 @@ void insertCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel, const
 
 /// On an operation that fills a panel.
 inline constexpr llvm::StringLiteral kPackAttr = "hr.pack";
-/// Panels are copied a row at a time, or, where their source lies along another dimension, a
+/// Panels are copied a row at a time, or, if their source lies along another dimension, a
 /// square.
 void tileCopies(mlir::RewriterBase &rewriter, mlir::func::FuncOp kernel);
 

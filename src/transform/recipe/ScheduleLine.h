@@ -21,7 +21,7 @@ struct ScheduleLine {
   std::string stage;
   std::string kind;
   std::vector<std::pair<std::string, int64_t>> parameters;
-  int line = 0; // where it stands in the text
+  int line = 0; // where it is in the text
 
   bool has(llvm::StringRef parameter) const;
   /// Kind and parameters.
@@ -39,7 +39,7 @@ struct ScheduleWords {
 std::vector<ScheduleLine> parseSchedules(std::string_view text, const ScheduleWords &words);
 
 /// The value that a line gives to a parameter, whoever else may find fault with the text; nothing
-/// where none does.
+/// if none does.
 std::optional<int64_t> parameterIn(llvm::StringRef text, llvm::StringRef name);
 
 /// Whether the first line gives a schedule of one of these kinds, rather than a step.

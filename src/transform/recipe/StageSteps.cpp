@@ -1,4 +1,4 @@
-// Steps on how a stage stands to others: where it is computed, what is copied for it, what computes
+// Steps on how a stage stands to others: if it is computed, what is copied for it, what computes
 // it.
 #include "transform/recipe/Intrinsic.h"
 #include "transform/recipe/LoopModel.h"

@@ -1,4 +1,4 @@
-// Names in messages of refused steps.
+// Names in messages of rejected steps.
 #pragma once
 
 #include <string>

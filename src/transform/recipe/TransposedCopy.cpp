@@ -9,7 +9,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Rows of a square: half a line, which every processor with vectors to speak of has shuffles for.
+/// Rows of a square: half a line, which every CPU with vectors to speak of has shuffles for.
 constexpr int64_t kRowBits = 8 * 32;
 
 class SquareCopier {

@@ -1,4 +1,4 @@
-// Level 1: half precision is computed in single and rounded once, at the end of each operator.
+// Level 1: f16 and bf16 are computed in f32 and rounded once, at the end of each operator.
 //
 //   %y = hr.softmax %x {axis = 1} : (tensor<4x8xf16>) -> tensor<4x8xf16>
 // becomes
@@ -12,10 +12,11 @@
 // throughout, and its steps hand each other numbers that are not rounded.
 //
 // Why: a sum of ones in f16 stops at 2048 and one in bf16 at 256, exp overflows f16 at 11.1, and
-// processors compute in single anyway, rounding after every step. Every front end gets it here, and
+// CPUs compute in f32 anyway, rounding after every step. Every front end gets it here, and
 // none decides for itself.
-// When it hurts: products on tensor cores read narrow numbers and add them up in single themselves;
-// devices keep theirs narrow (`products` is off) until SumInSingle gives them wide sums.
+// When it hurts: products on tensor cores read narrow numbers and accumulate them in f32
+// themselves; devices keep theirs narrow (`products` is off) until SumInSingle gives them wide
+// sums.
 #include "analysis/MatrixProduct.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
@@ -67,12 +68,12 @@ bool converts(Operation *op) {
              arith::UIToFPOp, arith::BitcastOp, arith::ConstantOp, hr::ElementOp>(op);
 }
 
-/// Clones a body, keeping what it computes in single.
+/// Clones a body, keeping what it computes in f32.
 class BodyWidener {
 public:
   BodyWidener(OpBuilder &b, Location loc) : b(b), loc(loc) {}
 
-  /// The arguments may be in single already.
+  /// The arguments may be in f32 already.
   void run(Block &body, ValueRange arguments) {
     for (auto [argument, value] : llvm::zip_equal(body.getArguments(), arguments))
       (argument.getType() == value.getType() ? narrow : wide).map(argument, value);
@@ -177,7 +178,7 @@ private:
     });
   }
 
-  /// The operand before it was rounded, where this is a part of what computed it.
+  /// The operand before it was rounded, if this is a part of what computed it.
   Value operandOf(Operation *op, Value operand) {
     auto found = unrounded.find(operand);
     return found != unrounded.end() && areParts(operand.getDefiningOp(), op) ? found->second
@@ -241,7 +242,7 @@ private:
   }
 
   /// Whether the operand is a constant that the product mostly waits for: it stays as it is, half
-  /// the memory to read, and is widened in vectors as it is multiplied. Where each element is used
+  /// the memory to read, and is widened in vectors as it is multiplied. If each element is used
   /// many times it is widened once, when the program is compiled.
   static bool isStreamedWeight(Operation *op, Value operand) {
     constexpr int64_t kMaxUses = 32;

@@ -88,13 +88,13 @@ public:
     if (choices.wanted("leave", norm))
       return choices.note("leave", norm);
     auto [conv, bias] = findConv(norm);
-    FusionDecision verdict = canFold(norm, conv);
+    FusionDecision decision = canFold(norm, conv);
     std::optional<std::string> into = choices.wanted("fold", norm);
-    if (into && verdict && !choices.operators().means(*into, conv))
-      verdict = FusionDecision::no("it reads the result of another convolution");
-    if (into && !verdict)
-      choices.refuse("fold", norm, verdict.reason());
-    if (verdict)
+    if (into && decision && !choices.operators().means(*into, conv))
+      decision = FusionDecision::no("it reads the result of another convolution");
+    if (into && !decision)
+      choices.refuse("fold", norm, decision.reason());
+    if (decision)
       fold(norm, conv, bias, rewriter);
   }
 

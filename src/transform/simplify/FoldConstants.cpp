@@ -34,7 +34,7 @@ namespace headrace {
 
 namespace {
 
-/// How many bytes one operator may add to the program, or need beside stored constants to be
+/// How many bytes one operator may add to the program, or need next to stored constants to be
 /// evaluated; and all operators together, besides as much as the program's own constants.
 constexpr int64_t kMaxGrowth = 16 << 20, kMaxTotalGrowth = 256 << 20;
 /// Constants that are worth being given up at once.
@@ -42,7 +42,7 @@ constexpr int64_t kLarge = 1 << 20;
 /// How many scalar operations evaluating an operator may take, besides some for each stored byte.
 constexpr int64_t kMaxOperations = 1 << 28, kOperationsPerByte = 256;
 
-/// Whether a result depends on the program's symbolic sizes, which are not known here.
+/// Whether a result depends on the program's dynamic dimensions, which are not known here.
 bool dependsOnSymbols(Operation *op) {
   if (!cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
     return true;

@@ -1,4 +1,4 @@
-// Level 1: every number becomes one that processors compute with.
+// Level 1: every number becomes one that CPUs compute with.
 //
 //   func.func @main(%x: tensor<4xui8>) -> tensor<4xui8> {
 //     %y = hr.map(%x) : (tensor<4xui8>) -> tensor<4xui8> {

@@ -5,7 +5,7 @@
 //   %y = hr.map(%x) { softplus, tanh, mulf }
 //
 // Before differentiation: the gradient of one map needs its operands only, so nothing in between is
-// kept for it, and it is one map again. A producer joins the only operator that uses it, where both
+// kept for it, and it is one map again. A producer joins the only operator that uses it, if both
 // have one shape: nothing is computed twice.
 //
 // When it hurts: not after kernels are formed, which merge the same operators anyway.

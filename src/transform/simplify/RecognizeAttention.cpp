@@ -1,4 +1,4 @@
-// Level 1: finds attention in products around a softmax, whichever front end wrote them.
+// Level 1: recognizes attention in matmuls around a softmax, whichever front end wrote them.
 //
 // Before:
 //   %s = hr.contract %q, %k maps [(b, i, j, d) -> (b, i, d), (b, j, d), (b, i, j)]
@@ -9,7 +9,7 @@
 //   %y = hr.attention %q, %k, %v, %bias {scale = 0.125 : f64}
 //
 // Why: the scores are most of what it moves, and a library that computes the whole keeps them in
-// the caches. Where none is chosen, it is expanded again, into what it was.
+// the caches. If none is chosen, it is expanded again, into what it was.
 // When it hurts: never alone; scores that something else reads as well are left as they are.
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
@@ -81,7 +81,7 @@ Operand operandOf(hr::MapOp map, Value scalar) {
   return {argument ? value : Value(), std::nullopt};
 }
 
-/// The map's scalar operation, where it is only one.
+/// The map's scalar operation, if it is only one.
 Operation *onlyOperation(hr::MapOp map) {
   Block &body = map.getBody().front();
   Operation *computed = body.getTerminator()->getOperand(0).getDefiningOp();
@@ -188,7 +188,7 @@ bool recognize(hr::ContractOp mixing, unsigned weightsAre) {
   auto scored = keysAreLeft ? sidesOf(rhs, lhs, scoreDims) : sidesOf(lhs, rhs, scoreDims);
   if (!scored || scored->column != keyDim || scored->row != scoreDims[queryAt])
     return false;
-  // A bias stands beside scores in their own order: queries must come right before keys.
+  // A bias stands next to scores in their own order: queries must come right before keys.
   if (scores->bias && queryAt + 1 != last)
     return false;
 

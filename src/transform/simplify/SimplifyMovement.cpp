@@ -89,7 +89,7 @@ struct DropSingleConcat : OpRewritePattern<hr::ConcatOp> {
   }
 };
 
-/// concat(reshape(gather(x, i))) = concat(gather(x, reshape(i))) where the reshape divides, or puts
+/// concat(reshape(gather(x, i))) = concat(gather(x, reshape(i))) if the reshape divides, or puts
 /// together, what the numbers are along: what is picked can be written where it is joined.
 struct GatherInShapeOfJoin : OpRewritePattern<hr::ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -141,7 +141,7 @@ private:
 };
 
 /// How many dimensions of `fine` each dimension of `coarse` is the product of, in order; nullopt
-/// where the shapes do not nest.
+/// if the shapes do not nest.
 std::optional<SmallVector<size_t>> nesting(ArrayRef<AffineExpr> fine, ArrayRef<AffineExpr> coarse) {
   SmallVector<size_t> counts;
   size_t next = 0;

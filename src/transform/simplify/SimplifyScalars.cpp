@@ -9,7 +9,7 @@
 // and log(1 + exp(x)) first becomes that softplus, which neither overflows nor loses small values.
 //
 // Only in a fused body do the functions of several operators meet. Here: the hyperbolic tangent of
-// a softplus (the Mish activation) needs one exponential and one division, where the three
+// a softplus (the Mish activation) needs one exponential and one division, if the three
 // functions take three polynomials; both branches are accurate, since nothing cancels. And a
 // product with a reciprocal, as in x * sigmoid(x), is a quotient.
 #include "dialect/scalar/Formulas.h"
@@ -26,7 +26,7 @@ namespace headrace {
 
 namespace {
 
-/// The exponential whose value, plus one, the logarithm is of; null if it is another logarithm.
+/// Returns the exp of log(1 + exp(x)), or null for any other logarithm.
 math::ExpOp exponentialIn(Operation *logarithm) {
   Value inner = logarithm->getOperand(0);
   if (isa<math::LogOp>(logarithm)) {
@@ -81,7 +81,7 @@ struct TanhOfSoftplus : OpRewritePattern<math::TanhOp> {
   }
 };
 
-/// x * (1 / d) = x / d, which rounds once: the last step of x * sigmoid(x). Only where d changes
+/// x * (1 / d) = x / d, which rounds once: the last step of x * sigmoid(x). Only if d changes
 /// whenever x does; the reciprocal of a row's sum is computed once for the row.
 struct MultiplyByReciprocal : OpRewritePattern<arith::MulFOp> {
   using OpRewritePattern::OpRewritePattern;

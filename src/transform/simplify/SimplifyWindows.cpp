@@ -36,7 +36,7 @@ struct Remaining {
   int64_t first, taps, low, high, cutLow, cutHigh;
 };
 
-/// The taps between the first and the last that read the image, with these; all of them where none
+/// The taps between the first and the last that read the image, with these; all of them if none
 /// does.
 Remaining remaining(const Sliding &at) {
   int64_t first = 0, last = at.window - 1;

@@ -73,7 +73,7 @@ template <typename Insert> struct InsertAtConstants : OpRewritePattern<Insert> {
     if (!slice.foldConstants())
       return failure();
     RankedTensorType type = slice.typeOf(op.getDestType(), op.getDroppedDims());
-    // Inside of a parallel region only insertions may stand.
+    // Inside of a parallel region only insertions may be.
     OpBuilder::InsertionGuard guard(rewriter);
     if (isa<tensor::ParallelInsertSliceOp>(op.getOperation()))
       rewriter.setInsertionPoint(op->getParentOp());

@@ -5,7 +5,7 @@
 // becomes
 //   %a = hr.conv %x, (every second tap of %w from 0 on)            // results 0, 2, 4, 6
 //   %b = hr.conv %x, (every second tap of %w from 1 on)            // results 1, 3, 5
-//   %y = %a and %b in turns: a hr.concat along a dimension beside that of %a
+//   %y = %a and %b in turns: a hr.concat along a dimension next to that of %a
 //
 // A front end writes a transposed convolution, and a gradient the one of a convolution's input, as
 // a convolution of an image whose elements are `stride` apart. Results that are a multiple of the
@@ -316,7 +316,7 @@ private:
     return b.create<hr::SliceOp>(loc, type, filter, symbolMap(starts, b.getContext()), steps);
   }
 
-  /// Phases in order, spread where only one has taps, and without what is skipped.
+  /// Phases in order, spread if only one has taps, and without what is skipped.
   Value wanted(Value value) {
     SymbolicShape spread = shapeOf(value), results(spread);
     SmallVector<AffineExpr> places(rank, constantDim(0, b.getContext())), starts(places);

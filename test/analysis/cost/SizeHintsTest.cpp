@@ -37,14 +37,14 @@ TEST(SizeHintsTest, SumsAndProductsAreEvaluated) {
 TEST(SizeHintsTest, WhatIsTooLargeEndsAtTheMost) {
   DimExpr s = DimExpr::symbol(0);
   SizeHints sizes({int64_t{1} << 40});
-  EXPECT_EQ(sizes.of(s * s), SizeHints::kMost);
-  EXPECT_EQ(sizes.of(s * s * s), SizeHints::kMost);
-  EXPECT_EQ(SizeHints({INT64_MAX}).of(0U), SizeHints::kMost);
+  EXPECT_EQ(sizes.of(s * s), SizeHints::kMax);
+  EXPECT_EQ(sizes.of(s * s * s), SizeHints::kMax);
+  EXPECT_EQ(SizeHints({INT64_MAX}).of(0U), SizeHints::kMax);
 }
 
 TEST(SizeHintsTest, DivisionByNothingIsNoCrash) {
   DimExpr s = DimExpr::symbol(0);
-  EXPECT_EQ(SizeHints({4}).of(s.floorDiv(s - number(4))), SizeHints::kMost);
+  EXPECT_EQ(SizeHints({4}).of(s.floorDiv(s - number(4))), SizeHints::kMax);
 }
 
 TEST(SizeHintsTest, NamesTellBatches) {

@@ -1,4 +1,4 @@
-// Expressions by themselves: types, text, what is refused.
+// Expressions by themselves: types, text, what is rejected.
 #include "frontend/expr/Stage.h"
 #include "runtime/system/Error.h"
 

@@ -100,7 +100,7 @@ TEST(GraphBuilder, ErrorsNameTheNode) {
   EXPECT_EQ(messageOf([&] { b->elementwise("add", {x, i}); }),
             "net: 'scores': add: expected operands of one type, got f64 and i64");
   EXPECT_EQ(messageOf([&] { b->elementwise("exp", {i}); }),
-            "net: 'scores': exp: expected floating-point numbers, got i64");
+            "net: 'scores': exp: expected floating-point values, got i64");
   EXPECT_EQ(messageOf([&] { b->elementwise("add", {x}); }),
             "net: 'scores': add: expected 2 operands, got 1");
   EXPECT_EQ(messageOf([&] { b->reshape(x, {int64_t(4)}); }),

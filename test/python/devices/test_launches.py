@@ -1,4 +1,4 @@
-"""Recipes of devices: how stages are launched. What is refused, and what becomes of what is not."""
+"""Recipes of devices: how stages are launched. What is rejected, and what becomes of what is not."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ REFUSED = [
     (doubled(8, 8), "Y: columns", "expected a reduction by one operation"),
     (column_sums(hr.var("n"), 1000), "S: columns", "expected sizes that are known"),
     (column_sums(), "S: columns lanes=32 threads=64", "lanes: expected 1, or all threads"),
-    (row_sums(), "S: columns threads=96", "threads: expected a power of two where all have one"),
+    (row_sums(), "S: columns threads=96", "threads: expected a power of two if all threads compute one result"),
     (column_sums(), "S: columns splits=0", "splits: expected 1 to 1024 of 4096 elements"),
     (column_sums(100), "S: columns splits=101", "splits: expected 1 to 100 of 100 elements"),
     (column_sums(), "S: columns vector=4 lanes=1", "vector: expected at most 1"),
@@ -219,7 +219,7 @@ def test_a_stage_that_is_computed_where_it_is_read_can_be_launched():
     assert second == "D: points threads=256 vector=4"
     # Reductions on the way to points are launched, too.
     assert recipe_of(D, "D: points").splitlines()[0].startswith("C: product ")
-    with pytest.raises(hr.InvalidArgumentError, match="'D: product': expected a matrix product"):
+    with pytest.raises(hr.InvalidArgumentError, match="'D: product': expected a matmul"):
         recipe_of(D, "C: product\nD: product")
 
 

@@ -60,8 +60,8 @@ def test_files_of_a_directory_are_rows(
         ("a.npy", lambda p: np.save(p, np.ones((2, 1, 8, 8), "c8")), "expected values of type f32"),
         ("a.npz", lambda p: np.savez(p, other=np.ones(3)), "expected an array 'image'"),
         ("a.npz", lambda p: p.write_bytes(b"PK\x03\x04"), "a.npz: "),
-        ("a.csv", lambda p: p.write_text(""), "expected lines of numbers"),
-        ("a.csv", lambda p: p.write_text("text\nonly\n"), "expected lines of numbers"),
+        ("a.csv", lambda p: p.write_text(""), "expected lines of numeric values"),
+        ("a.csv", lambda p: p.write_text("text\nonly\n"), "expected lines of numeric values"),
     ],
 )
 def test_a_file_that_holds_no_inputs_says_why(
@@ -78,8 +78,8 @@ def test_lines_that_cannot_be_read_are_listed(tmp_path: Path, digits: hr.Model) 
     (source,) = sources_of(tmp_path, Layout(digits.inputs, False))
     assert source.open()["image"].shape == (4, 1, 8, 8)
     assert source.bad_rows == (
-        (1, "line 2: expected 64 numbers, got 2 numbers"),
-        (3, "line 4: expected 64 numbers, got text"),
+        (1, "line 2: expected 64 values, got 2 values"),
+        (3, "line 4: expected 64 values, got text"),
     )
 
 

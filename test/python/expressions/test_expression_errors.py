@@ -1,4 +1,4 @@
-"""Expressions that are refused, and what is said of them."""
+"""Expressions that are rejected, and what is said of them."""
 
 from __future__ import annotations
 

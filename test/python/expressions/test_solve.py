@@ -1,4 +1,4 @@
-"""hr.solve: systems of equations against NumPy."""
+"""hr.solve: linear systems against NumPy."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_shapes_that_do_not_fit_are_refused(
 
 def test_other_types_are_refused() -> None:
     left = hr.placeholder((3, 3), "f16", name="A")
-    with pytest.raises(hr.Error, match="f32 or of f64, got 'f16'"):
+    with pytest.raises(hr.Error, match="f32 or f64, got 'f16'"):
         hr.compile(hr.solve(left, left, name="x"))
     with pytest.raises(hr.TypeMismatchError, match=r"hr\.solve: expected tensors"):
         hr.solve(left, 3.0)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """The benchmark models, small: compiled code against the reference evaluation and ONNX Runtime.
 
-The numeric policy (headrace._verify.judge), with ONNX Runtime as the evaluation in single precision.
+The numeric policy (headrace._verify.judge), with ONNX Runtime as the evaluation in f32.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def check_against_references(path: Path, target: str, batch: int) -> None:
     inputs = random_inputs(model, batch)
     try:
         ours = model(*inputs)
-    except headrace.InvalidArgumentError as error:  # a processor that is not this one
+    except headrace.InvalidArgumentError as error:  # a CPU that is not this one
         pytest.skip(str(error))
     exact = model.reference(*inputs, keep_double=True)
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])

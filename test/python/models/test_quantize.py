@@ -450,7 +450,7 @@ def test_external_data_is_read_and_large_models_write_it(tmp_path):
         (np.zeros((5, 3, 12), np.float32), hr.ShapeMismatchError, "expected f32 nx3x12x12.*got 5x3x12"),
         (np.zeros((5, 3, 12, 11), np.float32), hr.ShapeMismatchError, "got 5x3x12x11"),
         (np.zeros((5, 3, 12, 12)), hr.TypeMismatchError, "expected f32, got f64"),
-        (np.full((5, 3, 12, 12), np.nan, np.float32), hr.InvalidArgumentError, "value 'x': expected finite numbers"),
+        (np.full((5, 3, 12, 12), np.nan, np.float32), hr.InvalidArgumentError, "value 'x': expected finite values"),
         ({"y": np.zeros((5, 3, 12, 12), np.float32)}, hr.InvalidArgumentError, "no input 'y'; it has 'x'"),
         ([], hr.MissingInputError, "input 'x' is missing"),
         ([np.zeros((5, 3, 12, 12), np.float32)] * 2, hr.InvalidArgumentError, "has only 1 input"),
@@ -476,7 +476,7 @@ def test_models_that_cannot_be_quantized_are_refused(tmp_path):
     b = NetworkBuilder(0)
     weight = np.full((3, 3), np.nan, np.float32)
     onnx.save(b.model(b.node("MatMul", b.input("x", ["n", 3]), b.constant(weight))), path)
-    with pytest.raises(hr.InvalidModelError, match="'c0': expected finite numbers, got nan"):
+    with pytest.raises(hr.InvalidModelError, match="'c0': expected finite values, got nan"):
         hr.quantize(path, np.zeros((2, 3), np.float32), tmp_path / "nan.onnx")
 
 

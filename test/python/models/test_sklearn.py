@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn, as skl2onnx exports them, beside their own predictions and ONNX
+"""Estimators of scikit-learn, as skl2onnx exports them, next to their own predictions and ONNX
 Runtime's."""
 
 from __future__ import annotations

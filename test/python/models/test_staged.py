@@ -95,6 +95,38 @@ def test_sizes_that_change_share_one_program_from_the_second_on(load) -> None:
     assert model.compiled_versions == 2
 
 
+def kernels(model: hr.Model) -> int:
+    model(np.ones(8, np.float32), np.array([0]))
+    return len(model.explain()["kernels"])
+
+
+def test_a_recipe_speaks_of_the_nodes_of_all_programs(tmp_path: Path) -> None:
+    model = helper.make_model(
+        helper.make_graph(
+            [
+                helper.make_node("Exp", ["x"], ["e"], "a"),
+                helper.make_node("Relu", ["e"], ["r"], "b"),
+                helper.make_node("ReduceSum", ["r", "axes"], ["s"], "c"),
+            ],
+            "m",
+            [
+                helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"]),
+                helper.make_tensor_value_info("axes", TensorProto.INT64, [1]),
+            ],
+            [helper.make_tensor_value_info("s", TensorProto.FLOAT, [1])],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    fused = hr.load(model)
+    assert kernels(fused) == 1
+    assert kernels(hr.load(model, recipe="separate b")) == 2
+    # What the compiler wrote is what it follows.
+    assert kernels(hr.load(model, recipe=fused.explain()["recipe"])) == 1
+    with pytest.raises(hr.InvalidArgumentError, match="line 1: expected a node.*got 'z'"):
+        hr.load(model, recipe="separate z")
+
+
 # Control flow
 
 
@@ -361,12 +393,36 @@ def test_functions_of_the_model_are_written_out(load) -> None:
     same(model(x), x + x)
 
 
-def test_gradients_and_packages_are_refused_in_one_sentence(load, tmp_path: Path) -> None:
+def test_gradients_are_refused_in_one_sentence(load) -> None:
     model = load("m (float[N] x, int64[1] a) => (float y) { y = ReduceSum<keepdims=0>(x, a) }")
     for ask in (lambda: hr.vjp(model), lambda: model.ir("kernels"), lambda: model.weights):
         with pytest.raises(hr.UnsupportedError, match="split into several programs"):
             ask()
-    with pytest.raises(hr.UnsupportedError, match="split into several programs"):
+
+
+def test_a_package_answers_as_the_model_does(load, tmp_path: Path) -> None:
+    model = load("m (float[N] x, int64[1] a) => (float y) { y = ReduceSum<keepdims=0>(x, a) }")
+    axis = np.array([0])
+    samples = [{"x": np.ones(size, np.float32), "a": axis} for size in (3, 5)]
+    package = tmp_path / "model.hrpkg"
+    hr.write_package(tmp_path / "model.onnx", package, processors=["native"], samples=samples)
+    packaged = hr.load(package)
+    assert packaged.staged
+    assert [str(spec) for spec in packaged.inputs] == [str(spec) for spec in model.inputs]
+    for size in (0, 1, 2, 7):
+        x = np.arange(size, dtype=np.float32)
+        same(packaged(x, axis), model(x, axis))
+    with pytest.raises(hr.UnsupportedError, match=r"expected \[0\].*got \[-1\]"):
+        packaged(np.ones(3, np.float32), np.array([-1]))
+    for name in samples[0]:
+        with pytest.raises(hr.MissingInputError, match=f"expected an input '{name}'"):
+            few = [{key: value for key, value in samples[0].items() if key != name}]
+            hr.write_package(tmp_path / "model.onnx", package, samples=few)
+
+
+def test_a_package_takes_and_returns_numbers(load, tmp_path: Path) -> None:
+    load("m (string[N] x) => (string[N] y) { y = StringConcat(x, x) }")
+    with pytest.raises(hr.UnsupportedError, match="input 'x': expected a numeric tensor"):
         hr.write_package(tmp_path / "model.onnx", tmp_path / "model.hrpkg")
 
 

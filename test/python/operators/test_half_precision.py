@@ -1,4 +1,4 @@
-"""Half precision is computed in single and rounded once; floats become integers without surprises."""
+"""f16 and bf16 are computed in f32 and rounded once; floats become integers without surprises."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ CASES = [
     ("Conv", [(1, 512, 5, 5), (4, 512, 3, 3)], 1, 4608, {}),
     ("AveragePool", [(1, 1, 60, 60)], 1, 1, {"kernel_shape": [60, 60]}),
     ("GlobalAveragePool", [(1, 1, 90, 90)], 1, 1, {}),
+    ("MaxPool", [(3, 1, 3)], 2, 2, {"kernel_shape": [3]}),
     ("ReduceSum", [(5000,)], 1, 5000, {}),
     ("ReduceMean", [(7000,)], 300, 300, {}),
     ("ReduceL2", [(100,)], 300, 3000, {}),

@@ -156,7 +156,7 @@ def test_joins_of_what_is_picked_along_any_axis(load, axis, kind):
 )
 @pytest.mark.parametrize("follow", [False, True])
 def test_products_of_rows(load, m, n, k, follow):
-    """Both operands lie along what is summed up."""
+    """Both operands lie along the reduced dimension."""
     nodes = [
         helper.make_node("Transpose", ["b"], ["turned"], perm=[0, 1, 3, 2]),
         helper.make_node("MatMul", ["a", "turned"], ["c"]),

@@ -146,7 +146,7 @@ def test_shifts_by_the_width_or_more_leave_nothing(tmp_path):
 
 
 def limits(name: str) -> np.ndarray:
-    """Every number of the type, what lies between two, and what is too large or small."""
+    """Every number of the type, what is between two, and what is too large or small."""
     dtype = np.dtype(getattr(ml_dtypes, name))
     count = 16 if name.startswith("float4") else 256
     with np.errstate(all="ignore"):
@@ -189,7 +189,7 @@ def test_doubles_become_small_floats_by_one_rounding(tmp_path, name):
     single = single[single != 0]
     wide = single.astype(np.float64)
     x = np.concatenate([wide, wide * (1 + 2**-40), wide * (1 - 2**-40)])
-    # As single precision rounds what lies a little beside it, which ml_dtypes does not see in doubles.
+    # As f32 rounds what is close to it, which ml_dtypes does not see in doubles.
     away, toward = np.nextafter(single, np.copysign(np.inf, single)), np.nextafter(single, 0)
     with np.errstate(all="ignore"):
         expected = np.concatenate([single, away, toward]).astype(dtype)

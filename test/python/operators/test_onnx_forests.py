@@ -337,7 +337,7 @@ HOSTILE = {
         {"nodes_featureids": [5, 0, 0]},
         "expected 6 features or more, got 2",
     ),
-    "weights of nowhere": ({"target_nodeids": [1, 7]}, "'target_nodeids'.*found 7"),
+    "weights of nowhere": ({"target_nodeids": [1, 7]}, "'target_nodeids'.*got 7"),
     "weights that differ in number": ({"target_weights": [1.0]}, "'target_weights': expected 2"),
     "a target outside": ({"target_ids": [0, 1]}, "targets from 0 to 0, got 1"),
     "no targets": ({"n_targets": 0}, "1 target or more"),
@@ -359,9 +359,9 @@ def test_attributes_that_make_no_trees_are_refused(load, what: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"nodes_truenodeids": [2]}, "'nodes_truenodeids'.*found 2"),
-        ({"tree_roots": [1]}, "'tree_roots'.*found 1"),
-        ({"nodes_modes": np.array([9], np.uint8), "membership_values": None}, "_modes'.*found 9"),
+        ({"nodes_truenodeids": [2]}, "'nodes_truenodeids'.*got 2"),
+        ({"tree_roots": [1]}, "'tree_roots'.*got 1"),
+        ({"nodes_modes": np.array([9], np.uint8), "membership_values": None}, "_modes'.*got 9"),
         ({"nodes_trueleafs": [0]}, "cycle"),
         ({"membership_values": None}, "expected 1 sets"),
         ({"aggregate_function": 7}, "'aggregate_function'"),

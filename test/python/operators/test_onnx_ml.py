@@ -185,7 +185,7 @@ def test_maps_are_cast_to_dense_and_sparse_rows(load) -> None:
         sparse({4: 1.0})
     texts = load("CastMap", [map_type("i64", "string")], ["f32"])
     assert texts({0: "1.5", 1: "-2"}).tolist() == [[1.5, -2]]
-    with pytest.raises(hr.Error, match="expected numbers as values, got 'three'"):
+    with pytest.raises(hr.Error, match="expected numeric values, got 'three'"):
         texts({0: "three"})
 
 

@@ -1,4 +1,4 @@
-"""com.microsoft.DynamicQuantizeLSTM against ONNX Runtime and the reference: products of bytes, summed exactly."""
+"""com.microsoft.DynamicQuantizeLSTM against ONNX Runtime and the reference: int8 matmuls, summed exactly."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def runtime_results(path: Path, feeds: dict) -> list[np.ndarray]:
 
 
 def check_same(found, expected) -> None:
-    """A number beside a half may be rounded the other way, which moves some results by a step of a byte."""
+    """A number close to a half may be rounded the other way, which moves some results by a step of a byte."""
     for ours, theirs in zip(found, expected, strict=True):
         assert ours.shape == theirs.shape
         if theirs.size:
@@ -88,7 +88,7 @@ def check_same(found, expected) -> None:
             assert difference.max() < 2e-2
 
 
-# Hidden sizes that fill vectors, that leave tiles over, and that have no four terms beside each other.
+# Hidden sizes that fill vectors, that leave tiles over, and that have no four terms next to each other.
 @pytest.mark.parametrize(("hidden", "batch"), [(4, 1), (16, 3), (20, 9), (64, 8), (5, 2), (7, 1)])
 @pytest.mark.parametrize("target", ["cpu", "cpu:x86-64-v3", "cpu:x86-64-v2"])
 @pytest.mark.parametrize("specialize", ["always", "never"])

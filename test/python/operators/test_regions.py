@@ -1,4 +1,4 @@
-"""Regions of images, also such as lie beside the image, are larger than it, or empty: ONNX Runtime's answers."""
+"""Regions of images, also such as lie next to the image, are larger than it, or empty: ONNX Runtime's answers."""
 
 from __future__ import annotations
 

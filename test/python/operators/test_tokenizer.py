@@ -1,4 +1,4 @@
-"""com.microsoft.Tokenizer, which text vectorizers are exported with, beside ONNX Runtime."""
+"""com.microsoft.Tokenizer, which text vectorizers are exported with, next to ONNX Runtime."""
 
 from __future__ import annotations
 

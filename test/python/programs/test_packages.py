@@ -63,7 +63,7 @@ def test_what_needs_the_model_is_refused(package) -> None:
 def test_damage_is_an_error(package, tmp_path) -> None:
     path = tmp_path / "bad.hrpkg"
     path.write_bytes(package.read_bytes()[:-1])
-    with pytest.raises(hr.InvalidFileError, match=r"bad\.hrpkg: the package is truncated"):
+    with pytest.raises(hr.InvalidFileError, match=r"bad\.hrpkg: the file is truncated"):
         hr.load(path)
 
 

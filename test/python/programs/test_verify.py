@@ -51,6 +51,17 @@ def test_a_long_sum_has_the_error_of_single_precision() -> None:
     assert report.holds, str(report)
 
 
+def test_functions_inside_of_an_operator_are_rounded_too() -> None:
+    """Gelu is 0.5 x (1 + tanh(...)): of a large negative x it has the rounding of 1, in any single precision."""
+    helper = pytest.importorskip("onnx.helper")
+    x, y = (helper.make_tensor_value_info(name, 1, [3]) for name in "xy")
+    node = helper.make_node("Gelu", ["x"], ["y"], approximate="tanh")
+    opset = [helper.make_opsetid("", 20)]
+    model = helper.make_model(helper.make_graph([node], "test", [x], [y]), opset_imports=opset)
+    report = hr.verify(hr.load(model), {"x": np.array([-1, -2, -5], np.float32)})
+    assert report.holds, str(report)
+
+
 def test_a_package_is_verified_against_its_model(digits_path: Path, tmp_path: Path) -> None:
     package = tmp_path / "digits.hrpkg"
     hr.write_package(digits_path, package)

@@ -1,4 +1,4 @@
-"""Data that eager mode refuses raises the same kind of exception in a compiled module."""
+"""Data that eager mode rejects raises the same kind of exception in a compiled module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLE = torch.arange(20.0).reshape(5, 4)
 LONG = torch.arange(6) % 5
 
 CASES = {
-    # function, operand, position of the bad element, values that eager mode refuses
+    # function, operand, position of the bad element, values that eager mode rejects
     "embedding": (lambda i: F.embedding(i, TABLE), LONG, (5, -1), "index"),
     "index_select": (lambda i: torch.index_select(TABLE, 1, i), LONG % 4, (4, -1), "index"),
     "index": (lambda i: TABLE[:, i], LONG % 4, (4, -5), "index"),

@@ -92,7 +92,7 @@ def test_activations() -> None:
 
 
 def test_activations_with_sixths() -> None:
-    # PyTorch has 1/6 in single precision in their gradients.
+    # PyTorch has 1/6 in f32 in their gradients.
     check({"sigmoid": F.hardsigmoid, "swish": F.hardswish}, normal(6, 8) * 3, tolerance=1e-7)
 
 

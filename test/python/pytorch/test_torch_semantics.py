@@ -652,7 +652,7 @@ def test_random_networks_at_any_batch(seed: int) -> None:
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_channels_last(training: bool, dynamic: bool) -> None:
-    """Images and filters are read where they lie, and results and gradients are in eager mode's order."""
+    """Images and filters are read where they are, and results and gradients are in eager mode's order."""
 
     class Block(torch.nn.Module):
         def __init__(self) -> None:

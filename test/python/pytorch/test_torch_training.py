@@ -89,7 +89,7 @@ def test_a_compiled_step_of_an_optimizer(name: str) -> None:
                 optimizer.zero_grad()
                 each(x).square().sum().backward()
                 go()
-    # In a graph PyTorch counts an optimizer's steps, and corrects for them, in single precision.
+    # In a graph PyTorch counts an optimizer's steps, and corrects for them, in f32.
     for one, other in zip(module.parameters(), twin.parameters()):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-6 if "Adam" in name else 1e-12)
     assert ours.state_dict()["state"].keys() == theirs.state_dict()["state"].keys()

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-# The samples lie beside PyTorch's own tests, whose base class is not needed here.
+# The samples lie next to PyTorch's own tests, whose base class is not needed here.
 if importlib.util.find_spec("expecttest") is None:
     sys.modules["expecttest"] = types.ModuleType("expecttest")
     sys.modules["expecttest"].TestCase = unittest.TestCase

@@ -492,7 +492,7 @@ def test_rows_of_tiles_are_whole_vectors_and_a_rest(
 
 @pytest.mark.parametrize("features", [104, 200])
 def test_products_take_full_vectors_with_something_left_over(tmp_path: Path, features: int) -> None:
-    """With what stands behind a convolution in PP-OCR's networks, on values that reach all of its pieces."""
+    """With what is behind a convolution in PP-OCR's networks, on values that reach all of its pieces."""
     path = tmp_path / "product.onnx"
     random = np.random.default_rng(0)
     weights = random.standard_normal((features, 16, 1, 1)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Products, systems of equations and factorizations of scripts, against NumPy."""
+"""Products, linear systems and factorizations of scripts, against NumPy."""
 
 from __future__ import annotations
 
@@ -255,16 +255,16 @@ def test_one_of_several_results() -> None:
             np.array([[1, 2.0], [3, 4]]),
             "eigen: expected a symmetric matrix, got 3",
         ),
-        ("y = eigen(A)", np.full((2, 2), np.inf), "eigen: expected finite numbers, got Inf"),
-        ("y = svd(A)", np.full((2, 3), np.nan), "svd: expected finite numbers, got NaN"),
-        ("y = qr(A)", np.full((2, 3), np.nan), "qr: expected finite numbers, got NaN"),
+        ("y = eigen(A)", np.full((2, 2), np.inf), "eigen: expected finite values, got Inf"),
+        ("y = svd(A)", np.full((2, 3), np.nan), "svd: expected finite values, got NaN"),
+        ("y = qr(A)", np.full((2, 3), np.nan), "qr: expected finite values, got NaN"),
         ("y = solve(A, matrix(1, 3, 1))", np.eye(2), "solve: expected as many rows on both sides"),
         (
             "[a, b] = rcm(A, A)",
             np.eye(2),
             "several results of 'rcm' are understood but not executed",
         ),
-        ("y = eigen(3)", np.eye(2), "eigen expects a matrix, found"),
+        ("y = eigen(3)", np.eye(2), "eigen expects a matrix, got"),
     ],
 )
 def test_refusals_name_the_function(text: str, a: np.ndarray, message: str) -> None:

@@ -6,6 +6,8 @@ import headrace as hr
 import numpy as np
 import pytest
 
+from cases.policy import assert_close
+
 stats = pytest.importorskip("scipy.stats")
 
 
@@ -115,7 +117,7 @@ def test_paramserv_is_gradient_descent(workers: int) -> None:
                     steps.append(x[rows].T @ (x[rows] @ w - y[rows]) / (rows.stop - rows.start))
             w = w - 0.1 * sum(steps)
     left = hr.script(SGD)(X=x, y=y, epochs=5, workers=workers)
-    np.testing.assert_allclose(left["W"], w, rtol=1e-10)
+    assert_close(left["W"], w)
 
 
 @pytest.mark.parametrize(

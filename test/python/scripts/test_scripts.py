@@ -81,6 +81,20 @@ def test_rows_and_columns_repeated_over_a_sparse_matrix(compile) -> None:
     assert left["s"] == pytest.approx((x * np.exp(row) * (column + 2)).sum())
 
 
+@pytest.mark.parametrize("compile", ["never", "always"])
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_a_column_is_bound_to_a_matrix_of_any_size(compile, rows) -> None:
+    """The product of a matrix without rows has neither rows nor columns."""
+    fit = hr.script(
+        "v = X %*% t(X); w = cbind(v, matrix(1, nrow(X), 1)); u = rbind(v, matrix(2, 1, nrow(X)))",
+        compile=compile,
+    )
+    for x in (np.arange(rows * 31.0).reshape(rows, 31) / 50, np.zeros((rows, 31))):
+        left = fit(X=x)
+        assert_close(left["w"], np.hstack([x @ x.T, np.ones((rows, 1))]))
+        assert_close(left["u"], np.vstack([x @ x.T, np.full((1, rows), 2.0)]))
+
+
 def test_tensors_of_pytorch_and_dlpack() -> None:
     torch = pytest.importorskip("torch")
     x = torch.arange(6, dtype=torch.float64).reshape(2, 3)

@@ -18,7 +18,7 @@ TEST_F(ExtractionTest, SharedTermsArePaidOnce) {
   model.costs = {{"big", 10}, {"small", 7}};
   Extraction result = extract(graph, root, model, terms);
   EXPECT_EQ(result.method, ExtractionMethod::Exact);
-  EXPECT_EQ(result.cost, 12); // 1 + 10 + 1, where the other is 1 + 14 + 2
+  EXPECT_EQ(result.cost, 12); // 1 + 10 + 1, if the other is 1 + 14 + 2
   EXPECT_EQ(print(terms, result.term), "pair(big(a), big(a))");
 }
 

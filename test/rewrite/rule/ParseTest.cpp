@@ -97,7 +97,7 @@ TEST_F(ParseTest, MistakesAreNamedAtTheirPlace) {
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where size(?x) > 1"),
             "test.rules:2:32: 'size': expected 2 arguments, got 1");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where size(1, 1) > 1"),
-            "test.rules:2:37: argument 1 of 'size': expected a variable that stands for a term, "
+            "test.rules:2:37: argument 1 of 'size': expected a variable that is a term, "
             "got a number");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where extent(?x, 1) > 1"),
             "test.rules:2:32: there is no function 'extent' of sizes");
@@ -106,7 +106,7 @@ TEST_F(ParseTest, MistakesAreNamedAtTheirPlace) {
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where ?n = ?n + 1"),
             "test.rules:2:37: ?n is neither on the left-hand side nor defined");
   EXPECT_EQ(errorInRule("map[?f](?x) => ?x where ?x + 1 > 0"),
-            "test.rules:2:32: expected a number, got a variable that stands for a term");
+            "test.rules:2:32: expected a number, got a variable that is a term");
   EXPECT_EQ(errorInRule("split[1 + 1, 2](?x) => ?x"),
             "test.rules:2:16: expected ',' or ']': attributes on the left-hand side cannot be "
             "expressions");
@@ -124,11 +124,12 @@ TEST_F(ParseTest, MistakesAreNamedAtTheirPlace) {
 }
 
 TEST_F(ParseTest, WhatStandsOutsideOfRulesIsRefused) {
-  EXPECT_EQ(errorIn("rule r map[?f](?x) => ?x").substr(0, 75),
-            "test.rules:1:6: expected a line such as 'level algorithm' before the first ");
-  EXPECT_EQ(errorIn("level low").substr(0, 70),
-            "test.rules:1:7: expected 'language', 'algorithm' or 'hardware', got ");
-  EXPECT_EQ(errorIn("hello").substr(0, 52), "test.rules:1:1: expected 'rule' or 'level', got 'h");
+  const std::string noLevel = "test.rules:1:6: expected a line such as 'level algorithm' before the first ";
+  const std::string wrongLevel = "test.rules:1:7: expected 'language', 'algorithm' or 'hardware', got 'low'";
+  const std::string wrongWord = "test.rules:1:1: expected 'rule' or 'level', got 'hello'";
+  EXPECT_EQ(errorIn("rule r map[?f](?x) => ?x").substr(0, noLevel.size()), noLevel);
+  EXPECT_EQ(errorIn("level low").substr(0, wrongLevel.size()), wrongLevel);
+  EXPECT_EQ(errorIn("hello").substr(0, wrongWord.size()), wrongWord);
   EXPECT_EQ(errorIn(""), "");
 }
 

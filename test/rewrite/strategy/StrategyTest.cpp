@@ -16,7 +16,7 @@ protected:
         return apply({&rule, {}});
     throw InternalError("no rule " + name);
   }
-  // "-" where it fails.
+  // "-" if it fails.
   std::string run(const Strategy &strategy, const std::string &contents) {
     RewriteContext context{terms, noFacts, 1000, {}};
     std::optional<TermId> result = strategy(context, term(contents));

@@ -36,7 +36,7 @@ TEST_F(CheckRulesTest, AnUnsoundRuleIsNamedWithItsCounterExample) {
 }
 
 TEST_F(CheckRulesTest, ARuleThatIsWrongForSomeSizesOnlyIsCaught) {
-  // Where 4 does not divide the size, there are windows that split does not have.
+  // If 4 does not divide the size, there are windows that split does not have.
   RuleCheck result = check("rule bad slide[1, ?n, ?n](?x) => split[1, ?n](?x) where ?n < 5\n"
                            "rule good slide[1, ?n, ?n](?x) => split[1, ?n](?x)\n"
                            "  where size(?x, 1) % ?n == 0\n");

@@ -1,4 +1,4 @@
-// The runtime on a real device; skipped in one line where there is none.
+// The runtime on a real device; skipped in one line if there is none.
 #include "runtime/cuda/CuBlas.h"
 #include "runtime/cuda/CudaTest.h"
 #include "runtime/system/Error.h"

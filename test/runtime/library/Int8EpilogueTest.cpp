@@ -74,7 +74,7 @@ constexpr int64_t forms[] = {
     Int8Epilogue::Biased | Int8Epilogue::ThroughByte | Int8Epilogue::AddsOther |
         Int8Epilogue::OtherIsUnsigned | Int8Epilogue::LooksUp};
 
-/// A product, or a convolution of some kind, whose sums become bytes in an image with a border.
+/// A product, or a convolution of some kind, whose sums become bytes in an image with a halo.
 struct Case {
   BytePatches patches;
   int64_t images, features; // features: 0, each channel has its own filter
@@ -267,7 +267,7 @@ TEST(Int8Epilogue, OperandsThatDoNotFitAreFaults) {
       }
   };
   int64_t record = Int8EpilogueWriter::recordBytes(0, 8);
-  // 2 x 2 images of 8 columns, 16 deep, with a border of 1.
+  // 2 x 2 images of 8 columns, 16 deep, with a halo of 1.
   expectFaults("int8.finished_gemm",
                {1, 4, 8, 16, 0, 0, 0, 0, 0, 16, 8, 8, 1, 0, 0, 1, 2, 2, 0, 1, 1, 0, 1, 1, 0},
                {64, 64 * 5, record, 4 * 4 * 8});

@@ -1,4 +1,4 @@
-// Systems of equations in batches, against their definition.
+// Linear systems in batches, against their definition.
 #include "runtime/library/Systems.h"
 
 #include "runtime/Helpers.h"
@@ -21,7 +21,7 @@ Step systemsStep(const std::string &routine) {
   return step;
 }
 
-// Matrices G G^H + I, whose complex numbers are pairs, and any right sides.
+// Matrices G G^H + I, whose complex numbers are pairs, and any right-hand sides.
 struct Batch {
   int64_t count, n, columns;
   std::vector<Number> matrices, rights, solutions;

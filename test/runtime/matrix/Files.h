@@ -29,7 +29,7 @@ inline Tensor matrixOf(int64_t rows, int64_t cols, const std::vector<double> &ce
   return tensorOf(DType::F64, {rows, cols}, cells);
 }
 
-/// The matrix read from `content` under `name`, with `metadata` beside it unless that is empty.
+/// The matrix read from `content` under `name`, with `metadata` next to it unless that is empty.
 inline Matrix readContent(const std::string &name, const std::string &content,
                           const std::string &metadata = "", const FileDescription &said = {}) {
   TemporaryFolder folder;
@@ -39,7 +39,7 @@ inline Matrix readContent(const std::string &name, const std::string &content,
   return readMatrix(folder / name, said);
 }
 
-/// A file that must be refused; the message names it, is one line and contains `message`.
+/// A file that must be rejected; the message names it, is one line and contains `message`.
 struct BadFile {
   const char *name;
   const char *file;

@@ -18,7 +18,7 @@ int64_t alone(void *const *buffers, const int64_t *symbols, int64_t begin, int64
   return 1;
 }
 
-/// y = (x + 2) * (x + 1) through t = x + 1, a = t + 1 and b = x + 1; b could lie where t did.
+/// y = (x + 2) * (x + 1) through t = x + 1, a = t + 1 and b = x + 1; b could be where t did.
 Program forkedProgram() {
   DimExpr n = DimExpr::symbol(0), bytes = n * number(4);
   Program program;
@@ -63,7 +63,7 @@ TEST(SideBySide, TheirMemoryLiesApart) {
 }
 
 TEST(SideBySide, EqualsWaitForWhatOneOfThemNeeds) {
-  // t could run beside a, which would leave b, the step as long as a, alone.
+  // t could run next to a, which would leave b, the step as long as a, alone.
   Program program = forkedProgram();
   program.steps[1].operands = {0, 2};
   program.steps[2].operands = {1, 3};

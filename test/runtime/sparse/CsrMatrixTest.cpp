@@ -68,7 +68,7 @@ TEST(CsrMatrix, TakesGoodArraysWithoutACopy) {
 }
 
 TEST(CsrMatrix, BringsForeignArraysIntoItsForm) {
-  // Unsorted, a repeated cell, stored zeros, other index types, single precision.
+  // Unsorted, a repeated cell, stored zeros, other index types, f32.
   CsrMatrix matrix = CsrMatrix::fromArrays(2, 4, ints({0, 4, 5}), longs({3, 0, 3, 1, 2}),
                                            tensorOf<float>(DType::F32, {5}, {1, 2, 0.5f, 0, 4}));
   expectWellFormed(matrix);

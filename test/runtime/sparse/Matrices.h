@@ -44,7 +44,7 @@ struct Plain {
   }
 };
 
-/// Whole numbers, whose sums are exact in every order; about `density` of them not 0.
+/// Integers, whose sums are exact in every order; about `density` of them not 0.
 inline Plain randomPlain(int64_t rows, int64_t cols, double density, unsigned seed) {
   std::mt19937 engine(seed);
   std::uniform_real_distribution<double> chance(0, 1);

@@ -77,7 +77,7 @@ TEST_F(FileCacheTest, StoringKeepsTheLimit) {
   EXPECT_GT(total, limit / 2);
 }
 
-// Trimming lists the whole folder.
+// Trimming lists the whole directory.
 TEST_F(FileCacheTest, ASmallFileSeldomTrims) {
   FileCache(folder, "o").store("large", std::string(2 << 20, 'a'));
   FileCache full(folder, "o", 1 << 20);

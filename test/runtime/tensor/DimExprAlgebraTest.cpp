@@ -147,7 +147,7 @@ TEST(DimExprAlgebra, OverflowIsRefused) {
   errorOf(ErrorKind::InvalidArgument, [&] { c(INT64_MAX) * s(0) + s(0); });
   errorOf(ErrorKind::InvalidArgument, [&] { c(0) - c(INT64_MIN) * s(0); });
   EXPECT_EQ((large * s(1)).exactQuotient(c(INT64_MAX) * s(0)), std::nullopt);
-  // A remainder that cannot be written out beside its quotient stays one.
+  // A remainder that cannot be written out next to its quotient stays one.
   DimExpr rest = s(0).mod(c(INT64_MAX)) * c(INT64_MAX);
   EXPECT_EQ((rest + s(0).floorDiv(c(INT64_MAX))).evaluate(std::vector<int64_t>{0}), 0);
 }

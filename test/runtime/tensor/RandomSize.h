@@ -9,7 +9,7 @@
 
 namespace headrace::test {
 
-/// A random expression and its value, computed beside it in plain arithmetic. The sizes can be of
+/// A random expression and its value, computed next to it in plain arithmetic. The sizes can be of
 /// any type that has an algebra, given as one of these:
 struct DimExprAlgebra {
   using Expr = DimExpr;

@@ -68,7 +68,7 @@ TEST(SmallFloat, WhatIsTooLargeSaturatesOrOverflows) {
 
 TEST(SmallFloat, TensorsConvertThroughThem) {
   Tensor numbers = Tensor::allocate(DType::F64, {5});
-  // The second lies above the middle of 1 and 1.125 by less than a float can tell.
+  // The second is above the middle of 1 and 1.125 by less than a float can tell.
   std::vector<double> values = {1.0, 1.0625 * (1 + 0x1p-40), -0.5, 448, 1e300};
   std::copy(values.begin(), values.end(), numbers.as<double>());
   Tensor back = numbers.converted(DType::F8E4M3FN).converted(DType::F32);

@@ -1,4 +1,4 @@
-// Code of kernels as text: the same again, and refused where it is damaged.
+// Code of kernels as text: the same again, and rejected if it is damaged.
 #include "runtime/vta/KernelCode.h"
 
 #include "runtime/system/Json.h"

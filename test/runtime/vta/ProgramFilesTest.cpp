@@ -1,4 +1,4 @@
-// Programs as folders of files: read back as they were, and refused where they are damaged.
+// Programs as directories of files: read back as they were, and rejected if they are damaged.
 #include "runtime/Helpers.h"
 #include "runtime/vta/Programs.h"
 #include "runtime/vta/Simulator.h"

@@ -8,7 +8,7 @@ namespace {
 
 Layout accLayout(const Configuration &configuration) {
   std::array<int64_t, 2> blocks = {configuration.batch(), configuration.block()};
-  // Also where a block is of one row: an axis of size 1 changes nothing.
+  // Also if a block is of one row: an axis of size 1 changes nothing.
   return blockedLayout(blocks);
 }
 

@@ -7,7 +7,7 @@
 namespace headrace::script {
 namespace {
 
-/// The graph of a script that is one straight block, over variables of these kinds and sizes.
+/// The graph of a script that is one basic block, over variables of these kinds and sizes.
 class Graph {
 public:
   std::map<std::string, Known> variables;
@@ -192,6 +192,33 @@ TEST(Graph, ProductsAreTakenInTheOrderOfLeastWork) {
   // As it is written.
   EXPECT_EQ(dag.nodes[node("k").inputs[0]].op, Op::MatMul);
   EXPECT_EQ(dag.nodes[node("k").inputs[1]].op, Op::Input);
+}
+
+TEST(Graph, SumsAndTracesOfProductsNeedNoProduct) {
+  Graph graph;
+  graph.matrix("X", 1000, 20);
+  graph.matrix("Y", 20, 1000);
+  graph.matrix("Z", 1000, 3);
+  graph.matrix("C", 20, 3);
+  Dag dag = graph.build("a = trace(X %*% Y); b = rowSums(X %*% Y); c = colSums(X %*% Y); "
+                        "d = sum((Z %*% t(C)) %*% t(X)); f = colSums(t(X)); g = trace(t(X) %*% X); "
+                        "h = sum(Z %*% t(C) - X)");
+  auto node = [&](const std::string &name) { return dag.nodes[dag.assigned.at(name)]; };
+  auto size = [&](int id) {
+    return dag.nodes[id].known.rows.text() + " x " + dag.nodes[id].known.cols.text();
+  };
+  EXPECT_EQ(operationName(node("a")), "sum");
+  EXPECT_EQ(size(node("a").inputs[0]), "1000 x 20"); // X * t(Y)
+  EXPECT_EQ(size(node("b").inputs[1]), "20 x 1");    // X %*% rowSums(Y)
+  EXPECT_EQ(size(node("c").inputs[0]), "1 x 20");    // colSums(X) %*% Y
+  EXPECT_EQ(operationName(node("f")), "t");          // t(rowSums(X))
+  EXPECT_EQ(operationName(dag.nodes[node("g").inputs[0]]), "*"); // sum(X * X)
+  EXPECT_EQ(dag.nodes[node("g").inputs[0]].inputs, (std::vector<int>{0, 0}));
+  EXPECT_EQ(operationName(node("h")), "-"); // sum(Z %*% t(C)) - sum(X)
+  EXPECT_TRUE(node("h").isScalar());
+  // No result is larger than an operand.
+  for (const char *name : {"d", "h"})
+    EXPECT_TRUE(node(name).isScalar());
 }
 
 } // namespace

@@ -17,7 +17,7 @@ TEST(Builtins, TableIsWellFormed) {
   EXPECT_GT(all.size(), 150U);
   for (const Builtin *builtin : all) {
     EXPECT_TRUE(findBuiltin(builtin->canonical)) << builtin->name;
-    // Required parameters stand before those that may be left out.
+    // Required parameters are before those that may be left out.
     EXPECT_TRUE(std::ranges::is_partitioned(builtin->parameters, &FormalParameter::required))
         << builtin->name;
   }

@@ -1,4 +1,4 @@
-// Which parfor loops are refused because an iteration may need what another one does.
+// Which parfor loops are rejected because an iteration may need what another one does.
 #include "ScriptHelpers.h"
 
 namespace headrace::script {

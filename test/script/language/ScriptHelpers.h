@@ -42,7 +42,7 @@ inline std::string analysisError(const std::string &text, const AnalysisOptions 
   return errorOf([&] { analyzed(text, options); });
 }
 
-/// A folder of its own that goes when the test ends.
+/// A directory of its own that goes when the test ends.
 class ScriptFolder {
 public:
   ScriptFolder() {

@@ -1,6 +1,6 @@
 // A third target, small enough to read at once: a machine with memory of its own that computes a
 // few element-wise functions and products of f32, by interpreting a list of loops. All else is the
-// host's. It shows what a target is made of, and that nothing outside its folder knows it.
+// host's. It shows what a target is made of, and that nothing outside its directory knows it.
 #pragma once
 
 #include "runtime/program/Engine.h"

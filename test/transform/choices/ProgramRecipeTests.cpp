@@ -99,6 +99,10 @@ TEST(ProgramRecipe, WordsThatNoRecipeHasAreRefusedWithTheNearestOne) {
   ends("\nlayout every conv channels-frist",
        "column 19: expected channels-last, channels-first, blocked8 or blocked16, got "
        "'channels-frist'; did you mean 'channels-first'?");
+  ends("\nlayout evry conv channels-last",
+       "column 8: expected an operator, or 'every' and a kind of operators, got 'evry'; did you "
+       "mean 'every'?");
+  ends("\nseparate ever conv", "got 'ever'; did you mean 'every'?");
   ends("\nfuse a inot b", "column 8: expected 'into', got 'inot'; did you mean 'into'?");
   ends("\nplan kernel greedily",
        "column 6: expected 'kernels', got 'kernel'; did you mean 'kernels'?");
@@ -106,6 +110,11 @@ TEST(ProgramRecipe, WordsThatNoRecipeHasAreRefusedWithTheNearestOne) {
        "expected greedily or by-time, got 'greedly'; did you mean 'greedily'?");
   ends("\nfollow recipe loosely", "expected strictly or where-possible, got 'loosely'");
   ends("\npack a by many", "expected a number of columns, 1 for none, got 'many'");
+}
+
+TEST(ProgramRecipe, AnOperatorMayBeCalledAlmostEvery) {
+  EXPECT_EQ(ProgramRecipe::parse("layout very channels-last\n").steps[0].subject, "very");
+  EXPECT_EQ(ProgramRecipe::parse("separate eery \n").steps[0].subject, "eery");
 }
 
 TEST(ProgramRecipe, SchedulesKnowTheirLines) {

@@ -1,4 +1,4 @@
-// Steps on the loops of stages: what they do, and which are refused, with what reason.
+// Steps on the loops of stages: what they do, and which are rejected, with what reason.
 #include "runtime/system/Error.h"
 #include "transform/recipe/LoopModel.h"
 
@@ -30,7 +30,7 @@ std::string loopsOf(const LoopModel &model, const std::string &stage) {
   return LoopModel::summary(*model.find(stage));
 }
 
-/// The reason why the last step is refused; the model is as it was without that step.
+/// The reason why the last step is rejected; the model is as it was without that step.
 std::string refusal(const std::string &text, LoopModel model = productThenMap()) {
   Recipe recipe = Recipe::parse(text);
   for (size_t i = 0; i + 1 < recipe.steps.size(); ++i)

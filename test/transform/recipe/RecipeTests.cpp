@@ -52,6 +52,11 @@ TEST(Recipe, SpaceCommentsAndBlankLinesDoNotMatter) {
 TEST(Recipe, MistakesAreNamedByLineAndColumn) {
   EXPECT_EQ(errorOf("C: parallel i\nC split i by 6"),
             "recipe, line 2, column 3: expected ':' after the stage 'C', got 'split'");
+  EXPECT_EQ(errorOf("parallel i"),
+            "recipe, line 1, column 1: expected a stage and ':' before the step, got 'parallel'");
+  EXPECT_EQ(errorOf("paralel i"),
+            "recipe, line 1, column 1: expected a stage and ':' before a step, got 'paralel'; did "
+            "you mean 'parallel'?");
   EXPECT_EQ(errorOf("C: splt i by 6"),
             "recipe, line 1, column 4: expected a step (split, tile, reorder, fuse, parallel, "
             "unroll, vectorize, cache_read, cache_write, compute_at, pack, prefetch, tensorize), "

@@ -31,7 +31,7 @@ struct BenchOptions {
 };
 
 // The same model compiled from what the user wrote: what a mapping to an accelerator is timed
-// beside.
+// next to.
 struct Direct {
   std::shared_ptr<Model> model;
   std::vector<double> times;

@@ -1,4 +1,4 @@
-// The values that options take. Others are refused in the command line's own words: "--rounds:
+// The values that options take. Others are rejected in the command line's own words: "--rounds:
 // expected an integer from 1 to 1000000, got '0'".
 #pragma once
 

@@ -21,9 +21,10 @@ void addVtaCommand(CLI::App &app, Action &action);
 void addQuantizeCommand(CLI::App &app, Action &action);
 void addVtaLayers(CLI::App &vta, Action &action);
 void addRewriteCommand(CLI::App &app, Action &action);
+void addStudioCommand(CLI::App &app, Action &action);
 void addPythonCommands(CLI::App &app, Action &action);
 
-/// A command line that does not say what to do: exits with 2 where an Error exits with 1.
+/// A command line that does not say what to do: exits with 2 if an Error exits with 1.
 class UsageError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

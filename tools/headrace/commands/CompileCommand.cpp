@@ -8,6 +8,7 @@
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
 #include "commands/RunScript.h"
+#include "tensors/Inputs.h"
 #include "report/Text.h"
 #include "terminal/Console.h"
 #include "terminal/Interrupt.h"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <map>
 
 namespace headrace::cli {
 
@@ -47,7 +49,7 @@ std::vector<std::pair<std::string, int64_t>> parseFixedSizes(std::span<const std
   return sizes;
 }
 
-// Where everything goes: beside the package, by its name.
+// Where everything goes: next to the package, by its name.
 class OutputPaths {
 public:
   explicit OutputPaths(const CompileOptions &options)
@@ -113,7 +115,7 @@ fs::path writeOne(const CompiledPackage &package, const std::string &kind,
   return path;
 }
 
-// Of a file, or of all in a folder.
+// Of a file, or of all in a directory.
 uintmax_t bytesOf(const fs::path &path) {
   if (!fs::is_directory(path))
     return fs::file_size(path);
@@ -121,6 +123,24 @@ uintmax_t bytesOf(const fs::path &path) {
   for (const fs::directory_entry &entry : fs::directory_iterator(path))
     bytes += entry.is_regular_file() ? entry.file_size() : 0;
   return bytes;
+}
+
+// The first value of each input makes the first sample, the second one the second: what is missing
+// is random.
+std::vector<std::vector<RuntimeValue>> samplesOf(const Model &model,
+                                                 std::span<const std::string> texts) {
+  std::vector<InputOptions> samples;
+  std::map<std::string, size_t> counts;
+  for (const std::string &text : texts) {
+    size_t number = counts[text.substr(0, text.find('='))]++;
+    if (number == samples.size())
+      samples.push_back({{}, number, {}});
+    samples[number].texts.push_back(text);
+  }
+  std::vector<std::vector<RuntimeValue>> values;
+  for (const InputOptions &sample : samples)
+    values.push_back(gatherValues(model, sample));
+  return values;
 }
 
 int compileModels(CompileOptions options, const CLI::App &command) {
@@ -136,7 +156,12 @@ int compileModels(CompileOptions options, const CLI::App &command) {
     options.settings.recipe = readText(options.recipe);
   options.settings.sample.arguments = options.arguments.values();
   options.settings.sample.scriptPath = options.arguments.folders();
-  options.settings.sample.inputs = parseVariables(options.inputs);
+  if (std::ranges::any_of(options.models, isScript))
+    options.settings.sample.inputs = parseVariables(options.inputs);
+  else if (!options.inputs.empty())
+    options.settings.samplesOf = [inputs = options.inputs](const Model &model) {
+      return samplesOf(model, inputs);
+    };
   options.settings.progress = [](const std::string &what) { showStatus("compiling " + what); };
   std::vector<fs::path> models(options.models.begin(), options.models.end());
   CompiledPackage package = CompiledPackage::compile(models, options.settings);
@@ -170,13 +195,13 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("FILE");
   command
       ->add_option("--target", options->settings.target,
-                   "The kind of machine: cpu, cuda or a kind of it such as cuda:sm_80, vta or\n"
+                   "The machine: cpu, cuda or a specific one such as cuda:sm_80, vta or\n"
                    "vta:CONFIG.json, coarse:FILE (see rewrite)")
       ->type_name("NAME")
       ->capture_default_str();
   command
       ->add_option("--target-cpu", options->settings.processors,
-                   "Processors to compile for; the best is chosen when the package is loaded:\n"
+                   "CPUs to compile for; the best is chosen when the package is loaded:\n"
                    "x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), native")
       ->type_name("NAME,...")
       ->delimiter(',')
@@ -219,14 +244,15 @@ void addCompileCommand(CLI::App &app, Action &action) {
   command
       ->add_option(
           "--input", options->inputs,
-          "A variable that the script starts from, an input of the package's program, and\n"
-          "a sample of it: a matrix from a file, or a number (repeatable)")
-      ->type_name("NAME=@FILE|NUMBER")
-      ->allow_extra_args(false)
-      ->group(scriptGroup);
+          "A sample (repeatable). Of a script: a variable that it starts from, an input of the\n"
+          "package's program; a matrix from a file, or a number. Of a model that is split into\n"
+          "several programs: an input, as run has it; several samples of different sizes make\n"
+          "those sizes dynamic [random numbers of three sizes]")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   command
       ->add_option("--result", options->settings.sample.outputs,
-                   "A variable that is an output [all matrices and numbers the script leaves]")
+                   "A variable that is an output [all matrices and scalars that the script leaves]")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->group(scriptGroup);

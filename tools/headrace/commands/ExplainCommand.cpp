@@ -24,7 +24,8 @@ struct ExplainOptions {
   ModelOptions model;
   std::vector<std::string> sizes;
   std::string phase;
-  bool json = false;
+  std::string jsonFormat; // empty: no JSON
+  std::string codeOf;     // the node with --code, "*" for all
   bool gradient = false;
   bool weights = false;
   GradientOptions gradients;
@@ -34,12 +35,24 @@ struct ExplainOptions {
   std::string why; // an operator, or kAll
 };
 
+bool isJson(const ExplainOptions &options) { return !options.jsonFormat.empty(); }
+
+std::vector<PhaseInfo> phasesOf(const ExplainOptions &options) {
+  std::vector<PhaseInfo> all = phases(options.model.settings.target);
+  if (options.gradient) {
+    std::vector<PhaseInfo> before = gradientPhases();
+    all.insert(all.begin(), before.begin(), before.end());
+  }
+  return all;
+}
+
 void printPhases(const ExplainOptions &options) {
+  if (isJson(options)) {
+    printJson(phasesOf(options));
+    return;
+  }
   Table table({{"phase", Table::Align::Left}, {"after it", Table::Align::Left}});
-  if (options.gradient)
-    for (const PhaseInfo &phase : gradientPhases())
-      table.add({phase.name, phase.summary});
-  for (const PhaseInfo &phase : phases(options.model.settings.target))
+  for (const PhaseInfo &phase : phasesOf(options))
     table.add({phase.name, phase.summary});
   table.print(stdout);
 }
@@ -62,7 +75,7 @@ GradientOptions gradientsOf(const ExplainOptions &options, const Model &model) {
   return gradients;
 }
 
-/// The operator of --why=OPERATOR, which one of the programs has; empty if all are wanted.
+/// The operator of --why=OPERATOR, which one of the programs has; empty if all are requested.
 std::string operatorOf(const ExplainOptions &options,
                        std::initializer_list<const Explanation *> programs) {
   if (options.why == kAll)
@@ -74,6 +87,45 @@ std::string operatorOf(const ExplainOptions &options,
                             "none of that name",
                             options.why));
   return options.why;
+}
+
+/// Phases whose programs have graphs of their own: later ones have the graph of `schedule`.
+constexpr const char *kLastGraph = "schedule";
+
+/// The program after the phase of --to, or after each phase.
+int exportToModelExplorer(const ExplainOptions &options, Model &model, const Sizes &sizes) {
+  std::vector<ProgramGraph> graphs;
+  Progress progress("compiling " + model.name());
+  for (const PhaseInfo &phase : phases(options.model.settings.target)) {
+    if (options.phase.empty() || options.phase == phase.name)
+      graphs.push_back(model.graph(phase.name, sizes));
+    if (phase.name == kLastGraph)
+      break;
+  }
+  if (graphs.empty()) // a phase of code, or none
+    graphs.push_back(model.graph(options.phase, sizes));
+  printModelExplorer(model.name(), graphs);
+  return 0;
+}
+
+/// The graph of a phase with the code that --code asks for, or that code alone.
+int showGraph(const ExplainOptions &options, Model &model, const Sizes &sizes) {
+  ProgramGraph graph = model.graph(options.phase, sizes, options.codeOf);
+  auto isAsked = [&](const GraphNode &node) { return node.id == options.codeOf; };
+  auto node = std::ranges::find_if(graph.nodes, isAsked);
+  if (!options.codeOf.empty() && options.codeOf != "*" && node == graph.nodes.end())
+    throw Error(ErrorKind::InvalidArgument,
+                fmt::format("--code={}: expected a node that explain --to={} --json lists, got "
+                            "none of that name",
+                            options.codeOf, options.phase));
+  if (isJson(options))
+    printJson(graph);
+  else
+    for (const GraphNode &each : graph.nodes)
+      if (!each.code.empty())
+        fmt::print("{}{}\n\n", node == graph.nodes.end() ? "// " + each.id + "\n" : "",
+                   each.code);
+  return 0;
 }
 
 /// The program and its gradient, each on its own, and what goes from one to the other.
@@ -100,7 +152,7 @@ int explainGradient(const ExplainOptions &options, const Model &model, const Siz
   else if (!options.why.empty())
     printReasons(explanation, sizes,
                  operatorOf(options, {&explanation.forward, &explanation.backward}));
-  else if (options.json)
+  else if (isJson(options))
     printJson(explanation, sizes);
   else
     printTables(explanation, sizes);
@@ -113,18 +165,22 @@ int explainModel(const ExplainOptions &options) {
     return 0;
   }
   std::shared_ptr<Model> model = loadModel(options.model);
-  bool asksForMore = options.gradient || options.json || options.recipes ||
+  bool asksForMore = options.gradient || isJson(options) || options.recipes ||
                      !options.phase.empty() || !options.recipeOut.empty() || !options.why.empty();
   if (model->isStaged() && !asksForMore) {
     fmt::print("{}", model->stagesText());
     return 0;
   }
   Sizes sizes = parseSizes(options.sizes, model->symbols());
-  if (!options.phase.empty() && options.json && !options.gradient) {
-    printJson(model->graph(options.phase, sizes));
-    return 0;
+  if (options.jsonFormat == "model-explorer") {
+    if (options.gradient)
+      throw UsageError("--json=model-explorer: expected a model without --grad");
+    return exportToModelExplorer(options, *model, sizes);
   }
-  if (!options.phase.empty() && options.json) {
+  bool wantsGraph = isJson(options) || !options.codeOf.empty();
+  if (!options.phase.empty() && wantsGraph && !options.gradient)
+    return showGraph(options, *model, sizes);
+  if (!options.phase.empty() && isJson(options)) {
     printJson(model->gradientGraphs(options.phase, gradientsOf(options, *model), sizes));
     return 0;
   }
@@ -149,7 +205,7 @@ int explainModel(const ExplainOptions &options) {
     fmt::print("{}", explanation.recipe);
   else if (!options.why.empty())
     printReasons(explanation, open, operatorOf(options, {&explanation}));
-  else if (options.json)
+  else if (isJson(options))
     printJson(explanation, open);
   else
     printTables(explanation, open);
@@ -167,8 +223,16 @@ void addExplainCommand(CLI::App &app, Action &action) {
   CLI::Option *phase =
       command->add_option("--to", options->phase, "Print the program after this phase instead")
           ->type_name("PHASE");
-  command->add_flag("--json", options->json,
-                    "Print JSON: the report, or with --to the program after that phase as a graph");
+  command
+      ->add_flag("--json{report}", options->jsonFormat,
+                 "Print JSON: the report, or with --to the program after that phase as a graph; "
+                 "--json=model-explorer: graphs for Model Explorer")
+      ->check(oneOf({"report", "model-explorer"}));
+  command
+      ->add_flag("--code{*}", options->codeOf,
+                 "With --to: the IR of each node of the graph; --code=NODE: of one node, as text "
+                 "without --json")
+      ->needs(phase);
   command
       ->add_flag(
           "--recipes", options->recipes,
@@ -181,9 +245,8 @@ void addExplainCommand(CLI::App &app, Action &action) {
       ->excludes(phase);
   command
       ->add_flag("--why", options->why,
-                 "Print what the compiler did not do and why: operators not fused, layouts and "
-                 "libraries not "
-                 "taken; --why=OPERATOR: of one operator")
+                 "Print missed optimizations and the reasons: operators not fused, layouts and "
+                 "libraries not chosen; --why=OPERATOR: of one operator")
       ->excludes(phase);
   command
       ->add_flag("--phases", options->phases,
@@ -191,7 +254,7 @@ void addExplainCommand(CLI::App &app, Action &action) {
       ->excludes(phase);
   CLI::Option *gradient = command->add_flag(
       "--grad", options->gradient,
-      "Explain the model and its gradient: tensors kept, values computed again, data moved");
+      "Explain the model and its gradient: saved tensors, recomputed values, data moved");
   command
       ->add_option("--wrt", options->gradients.wrt,
                    "An input or a weight to differentiate by (repeatable; default: all inputs)")
@@ -202,7 +265,7 @@ void addExplainCommand(CLI::App &app, Action &action) {
       ->needs(gradient);
   command
       ->add_option("--memory-budget", options->gradients.memoryBudget,
-                   "Most bytes kept for the gradient beyond inputs and outputs")
+                   "Limit on the bytes saved for the gradient in addition to inputs and outputs")
       ->type_name("BYTES")
       ->check(inRange<int64_t>(0))
       ->needs(gradient);
@@ -211,6 +274,8 @@ void addExplainCommand(CLI::App &app, Action &action) {
                   "  headrace explain --phases\n"
                   "  headrace explain model.onnx --to=kernels\n"
                   "  headrace explain model.onnx --to=kernels --json\n"
+                  "  headrace explain model.onnx --to=tiles --code=conv1\n"
+                  "  headrace explain model.onnx --json=model-explorer > model.json\n"
                   "  headrace explain model.onnx --why\n"
                   "  headrace explain model.onnx --grad --to=differentiate\n"
                   "  headrace explain --grad --weights examples/digits/digits.onnx");

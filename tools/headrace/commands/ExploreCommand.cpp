@@ -193,7 +193,7 @@ void addExploreCommand(CLI::App &app, Action &action) {
       ->add_option(
           "PROGRAM", options->files,
           "An ONNX file, a script (.dml), or JSON: operators given by their sizes, or task "
-          "graphs;\nseveral are rivals")
+          "graphs;\nseveral are compared")
       ->type_name("")
       ->required();
   command
@@ -220,13 +220,13 @@ void addExploreCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   command
       ->add_option("--partitioner", options->partitioner,
-                   "How tasks are put into blocks: lts, rlx, or both, of which the better is shown")
+                   "How tasks are assigned to blocks: lts, rlx, or both (shows the shorter)")
       ->type_name("NAME")
       ->check(oneOf({"lts", "rlx", "both"}))
       ->capture_default_str();
   command
       ->add_option("--tasks", options->explore.tasks.maxTasks,
-                   "Most tasks that an operator is cut into (default 4096)")
+                   "Maximum number of tasks per operator (default 4096)")
       ->type_name("N")
       ->check(inRange(1, 1 << 16));
   command
@@ -236,15 +236,15 @@ void addExploreCommand(CLI::App &app, Action &action) {
       ->check(inRange(1, 1 << 16));
   command
       ->add_option("--bandwidth", options->machine.bandwidth,
-                   "Elements that cross the machine's off-chip memory in a cycle, for the choice")
+                   "Off-chip bandwidth of the machine, in elements per cycle, for the choice")
       ->type_name("X")
       ->check(aboveZero());
   command
       ->add_option("--memory", options->machine.memory,
-                   "Elements that the machine's buffers hold, for the choice")
+                   "Size of the machine's buffers, in elements, for the choice")
       ->type_name("N")
       ->check(inRange<int64_t>(0));
-  command->add_flag("--no-simulation", options->noSimulation, "Do not try the schedules out");
+  command->add_flag("--no-simulation", options->noSimulation, "Do not simulate the schedules");
   command
       ->add_option(
           "--svg", options->svg,

@@ -1,4 +1,4 @@
-// headrace machine: the speeds that costs are estimated with; measures them where asked to.
+// headrace machine: the speeds that costs are estimated with; measures them if asked to.
 #include "analysis/cost/RatesFile.h"
 #include "driver/machine/Calibrate.h"
 
@@ -46,7 +46,7 @@ int showMachine(const MachineOptions &options) {
 void addMachineCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<MachineOptions>();
   CLI::App *command =
-      app.add_subcommand("machine", "Show the speeds by which the compiler estimates costs");
+      app.add_subcommand("machine", "Show or measure the machine parameters of the cost model");
   command
       ->add_option("--target", options->settings.target,
                    "The target: cpu, cuda, or a specific CPU such as cpu:x86-64-v3")

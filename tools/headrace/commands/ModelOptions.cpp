@@ -1,5 +1,6 @@
 #include "commands/ModelOptions.h"
 
+#include "adaptive/CompileLog.h"
 #include "runtime/system/Error.h"
 
 #include "commands/Checks.h"
@@ -24,9 +25,9 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->type_name("NAME");
   command
       .add_option("--target", options.settings.target,
-                  "The machine to compile for: cpu, cuda, or a kind of either such as\n"
+                  "The machine to compile for: cpu, cuda, or a specific one such as\n"
                   "cpu:x86-64-v3 or cuda:sm_90a; vta or vta:CONFIG.json is the VTA accelerator,\n"
-                  "coarse:FILE another one (see rewrite)")
+                  "coarse:FILE one that a file describes (see rewrite)")
       ->type_name("NAME")
       ->capture_default_str();
   command
@@ -51,6 +52,13 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
                   "A file of choices that the compiler follows, all or some (explain --recipe-out\n"
                   "writes them)")
       ->type_name("FILE");
+  command
+      .add_option_function<std::string>(
+          "--log", [](const std::string &) { adaptive::logCompilations(); },
+          "Write a line to standard error for each version that is compiled, kept, replaced\n"
+          "or dropped: its sizes, cause and time")
+      ->type_name("compile")
+      ->check(oneOf({"compile"}));
 }
 
 void addThreadsOption(CLI::App &command, ModelOptions &options) {
@@ -73,13 +81,13 @@ void addInputOptions(CLI::App &command, InputOptions &options) {
       .add_option("--input", options.texts,
                   "A value for an input (repeatable; without NAME= in the model's order):\n"
                   "  image=@x.npy               from a file\n"
-                  "  image=1x3x224x224xf32=0.5  one number everywhere\n"
-                  "  bias=4xf32=1,2,3,4         number by number\n"
+                  "  image=1x3x224x224xf32=0.5  one value everywhere\n"
+                  "  bias=4xf32=1,2,3,4         value by value\n"
                   "  words=2xstring=one,two     strings; a sequence takes one option per element")
       ->type_name("[NAME=]VALUE")
       ->allow_extra_args(false);
   command
-      .add_option("--random", options.seed, "Fill the other inputs with random numbers from a seed")
+      .add_option("--random", options.seed, "Fill the other inputs with random values from a seed")
       ->type_name("SEED")
       ->check(inRange<uint64_t>(0));
   addSizeOption(command, options.sizes);

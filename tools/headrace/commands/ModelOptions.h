@@ -28,7 +28,7 @@ std::string readText(const std::string &path);
 /// From here on the process has as many threads as the options say.
 void useThreads(const ModelOptions &options);
 
-/// Loads the model, out of a package where that is open already; from here on the process has as
+/// Loads the model, out of a package if that is open already; from here on the process has as
 /// many threads as the options say.
 std::shared_ptr<Model> loadModel(const ModelOptions &options, const Package *package = nullptr);
 

@@ -49,8 +49,10 @@ void addPythonCommand(CLI::App &app, Action &action, const std::string &name,
 
 void addPythonCommands(CLI::App &app, Action &action) {
   addPythonCommand(app, action, "map", "Run a model on many inputs, on the machines of a cluster");
+  addPythonCommand(app, action, "repl", "Enter statements of scripts and see what they give");
   addPythonCommand(app, action, "conformance",
-                   "Run the cases of the onnx package and count what passes, per operator");
+                   "Run the cases of the onnx package, or scripts recorded from SystemDS, and\n"
+                   "count what passes");
 }
 
 } // namespace headrace::cli

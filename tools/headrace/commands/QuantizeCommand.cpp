@@ -93,8 +93,8 @@ void addQuantizeCommand(CLI::App &app, Action &action) {
   command->add_option("MODEL", options->model.path, "An ONNX file")->type_name("");
   command
       ->add_option("--calibrate", options->calibration,
-                   "Samples of an input, the first dimension counts them (repeatable; without\n"
-                   "NAME= in the model's order): images.npy, image=@images.npy")
+                   "Calibration samples of an input, stacked along the first dimension\n"
+                   "(repeatable; without NAME= in the model's order): images.npy, image=@images.npy")
       ->type_name("[NAME=][@]FILE.npy")
       ->allow_extra_args(false);
   command
@@ -108,8 +108,8 @@ void addQuantizeCommand(CLI::App &app, Action &action) {
       ->transform(oneOf(quantize::weightChoices()));
   command
       ->add_option("--scales", options->choices.scales,
-                   "Scales: any number (float), or powers of two (po2), with which a change of\n"
-                   "scale is a shift [float]")
+                   "Scales: any value (float), or powers of two (po2), so that requantization\n"
+                   "is a shift [float]")
       ->type_name("KIND")
       ->transform(oneOf(quantize::scaleChoices()));
   command
@@ -121,7 +121,7 @@ void addQuantizeCommand(CLI::App &app, Action &action) {
       ->transform(oneOf(quantize::rangeChoices()));
   command
       ->add_option("--percentile", options->choices.percentile,
-                   "Per cent of the numbers that --ranges percentile does not clip")
+                   "Per cent of the values that --ranges percentile does not clip")
       ->type_name("X")
       ->check(inRange(50.0, 100.0))
       ->capture_default_str();

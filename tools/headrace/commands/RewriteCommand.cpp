@@ -260,19 +260,19 @@ void addRewriteCommand(CLI::App &app, Action &action) {
   addSizeOption(*command, options->sizes);
   command->add_flag("--check-rules", options->check,
                     "Test the rules of FILE, else those shipped, on random data");
-  command->add_flag("--trust-rules", options->trust, "Take the rules of --rules untested");
+  command->add_flag("--trust-rules", options->trust, "Apply the rules of --rules untested");
   command->add_option("--seed", options->checking.seed, "Seed of the random data")
       ->type_name("N")
       ->check(inRange<uint64_t>(0));
   command
       ->add_option("--max-nodes", options->limits.nodes,
-                   "Most nodes of the e-graph: ends the search with the best found")
+                   "Maximum size of the e-graph; then the search ends with the best term found")
       ->type_name("N")
       ->check(inRange<size_t>(0))
       ->capture_default_str();
   command
       ->add_option("--max-seconds", options->limits.seconds,
-                   "Most seconds: ends the search with the best found")
+                   "Time limit in seconds; then the search ends with the best term found")
       ->type_name("N")
       ->check(inRange(0.0))
       ->capture_default_str();

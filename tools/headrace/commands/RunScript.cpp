@@ -24,7 +24,7 @@ void addScriptArguments(CLI::App &command, ScriptArguments &arguments) {
       ->group(scriptGroup);
   command
       .add_option("--script-path", arguments.scriptPath,
-                  "Folders of function scripts; also HEADRACE_SCRIPT_PATH")
+                  "Directories of function scripts; also HEADRACE_SCRIPT_PATH")
       ->type_name("DIR ...")
       ->group(scriptGroup);
 }
@@ -38,8 +38,25 @@ void addScriptOptions(CLI::App &command, ScriptOptions &options) {
       ->type_name("hops|runtime|codegen")
       ->check(oneOf({"hops", "runtime", "codegen"}))
       ->group(scriptGroup);
-  command.add_flag("--stats", options.statistics, "Show compilations and time per operator")
+  command
+      .add_option("--stats", options.statistics,
+                  "Show compilations and time per operator, of the N slowest ones")
+      ->type_name("N")
+      ->expected(0, 1)
+      ->default_str("0")
       ->group(scriptGroup);
+  command.add_option("--script", options.text, "The script itself (-s)")
+      ->type_name("TEXT")
+      ->group(scriptGroup);
+  command.add_option("--seed", options.seed, "Seed of random matrices that have none of their own")
+      ->type_name("N")
+      ->group(scriptGroup);
+  command
+      .add_option("--exec", options.execution, "Where to run, for SystemDS: this process")
+      ->type_name("singlenode|hybrid")
+      ->check(oneOf({"singlenode", "hybrid"}))
+      ->group(scriptGroup);
+  command.add_flag("--debug", options.debug, "Accepted, without effect")->group(scriptGroup);
   command
       .add_option("--compile", options.compile,
                   "Compile blocks when it pays (auto), wherever possible (always), or never")
@@ -65,11 +82,57 @@ void refuseModelOptions(const CLI::App &command, const std::string &script) {
 
 bool isScript(const std::string &path) { return path.ends_with(".dml"); }
 
+/// The name without SystemDS's single dash or this command line's two; empty for another word.
+static std::string optionName(const std::string &word) {
+  for (const char *name :
+       {"nvargs", "args", "explain", "stats", "seed", "exec", "debug", "f", "s"})
+    if (word == std::string("-") + name || word == std::string("--") + name)
+      return name;
+  return "";
+}
+
+static std::string explanationNamed(const std::string &word) {
+  if (word == "recompile_hops")
+    return "hops";
+  if (word == "recompile_runtime")
+    return "runtime";
+  return word == "codegen_recompile" ? "codegen" : word;
+}
+
+static bool isCount(const std::string &word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == word.npos;
+}
+
 std::vector<std::string> withLongDashes(int argc, char **argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  for (std::string &word : words)
-    if (word == "-nvargs" || word == "-args" || word == "-explain" || word == "-stats")
-      word.insert(0, "-");
+  std::vector<std::string> given(argv + 1, argv + argc), words;
+  bool inFront = !given.empty() && (optionName(given[0]) == "f" || optionName(given[0]) == "s");
+  bool runs = inFront || (!given.empty() && given[0] == "run");
+  if (inFront)
+    words.push_back("run");
+  for (size_t i = 0; i < given.size(); ++i) {
+    std::string name = optionName(given[i]), next = i + 1 < given.size() ? given[i + 1] : "";
+    if (name.empty()) {
+      words.push_back(given[i]);
+    } else if (!runs) {
+      words.push_back(name.size() > 1 ? "--" + name : given[i]);
+    } else if (name == "f") {
+      continue; // the file is the next word
+    } else if (name == "s") {
+      words.insert(words.end(), {"script.dml", "--script", next});
+      ++i;
+    } else if (name == "explain") {
+      std::string what = explanationNamed(next);
+      bool known = what == "hops" || what == "runtime" || what == "codegen";
+      bool isValue = known || (!next.empty() && given[i].starts_with("--"));
+      words.insert(words.end(), {"--explain", isValue ? what : "runtime"});
+      i += isValue;
+    } else if (name == "stats") {
+      words.push_back("--stats=" + (isCount(next) ? next : "0"));
+      i += isCount(next);
+    } else {
+      words.push_back("--" + name);
+    }
+  }
   return words;
 }
 
@@ -132,6 +195,7 @@ static script::ScriptOptions sessionOptions(const ScriptOptions &options) {
   session.settings.explainPlanning = options.explain == "codegen";
   session.settings.explainRuntime =
       options.explain == "runtime" || session.settings.explainPlanning;
+  session.firstSeed = options.seed;
   session.settings.explain = [](const std::string &text) { fmt::print("{}", text); };
   session.print = [](const std::string &text) {
     fmt::print("{}\n", text);
@@ -179,7 +243,8 @@ static int runSession(script::ScriptSession &script, const ScriptOptions &option
   if (!outputFolder.empty())
     writeVariables(outputFolder, left);
   if (options.statistics)
-    fmt::print("{}", script::print(script.statistics()));
+    fmt::print("{}", script::print(script.statistics(),
+                                   *options.statistics > 0 ? *options.statistics : SIZE_MAX));
   return 0;
 }
 
@@ -190,7 +255,10 @@ int runScript(const std::string &path, const Settings &settings, const ScriptOpt
   session.scriptPath = options.arguments.folders();
   auto variables = parseVariables(inputs);
   try {
-    auto script = script::ScriptSession::load(path, std::move(session));
+    auto script = options.text.empty()
+                      ? script::ScriptSession::load(path, std::move(session))
+                      : std::make_unique<script::ScriptSession>("script", options.text,
+                                                                std::move(session));
     return runSession(*script, options, variables, outputFolder, {});
   } catch (const Error &error) {
     throw ScriptError(error.what());

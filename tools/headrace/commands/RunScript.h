@@ -7,6 +7,7 @@
 #include "script/host/Value.h"
 #include <CLI/App.hpp>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,14 +20,17 @@ struct ScriptArguments {
 
   /// `$name`s and their values.
   std::map<std::string, std::string> values() const;
-  /// Folders given, then those of the environment.
+  /// Directories given, then those of the environment.
   std::vector<std::filesystem::path> folders() const;
 };
 
 struct ScriptOptions {
   ScriptArguments arguments;
-  std::string explain, compile = "auto";
-  bool statistics = false;
+  std::string text; ///< of the script, if it is not in a file
+  std::string explain, compile = "auto", execution = "singlenode";
+  std::optional<size_t> statistics; ///< how many operators are shown; 0 for all
+  int64_t seed = 1;
+  bool debug = false;
 };
 
 /// The group of options that only scripts have.
@@ -48,7 +52,9 @@ int runScript(const std::string &path, const Settings &settings, const ScriptOpt
 int runPackagedScript(std::shared_ptr<const PackageScript> script, const ScriptOptions &options,
                       std::span<const std::string> inputs, const std::string &outputFolder);
 
-/// SystemDS spells these options with one dash: "-nvargs" becomes "--nvargs", and so on.
+/// The words in this command line's own spelling: SystemDS has one dash where others have two, and
+/// `-f FILE`, `-s TEXT`, a bare `-explain` and `-stats N`. "-f a.dml -stats 5" becomes
+/// "run a.dml --stats=5".
 std::vector<std::string> withLongDashes(int argc, char **argv);
 
 } // namespace headrace::cli

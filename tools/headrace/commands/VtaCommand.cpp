@@ -162,7 +162,7 @@ void addRun(CLI::App &vta, Action &action) {
 
 void addVtaCommand(CLI::App &app, Action &action) {
   CLI::App *vta = app.add_subcommand(
-      "vta", "Programs of the VTA accelerator: their instructions, their cycles");
+      "vta", "Run, disassemble and time programs of the VTA accelerator");
   vta->require_subcommand(1);
   addDisassemble(*vta, action);
   addRun(*vta, action);

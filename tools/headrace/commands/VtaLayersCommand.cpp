@@ -126,7 +126,7 @@ void addVtaLayers(CLI::App &vta, Action &action) {
       "layers", "Schedule the convolutions of ResNet-18, and show their cycles and share of peak");
   command
       ->add_option("--config", options->configuration,
-                   "The machine's configuration, a JSON file; the classic one where none is given")
+                   "The machine's configuration, a JSON file; the classic one if none is given")
       ->type_name("FILE");
   command->add_option("--roofline", options->roofline, "Write a roofline plot as SVG")
       ->type_name("FILE");

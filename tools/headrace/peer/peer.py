@@ -10,7 +10,7 @@ Any answer may be {"error": "..."} instead.
 
 import sys
 
-sys.path = [folder for folder in sys.path if folder]  # the current folder may hold anything
+sys.path = [folder for folder in sys.path if folder]  # the current directory may hold anything
 
 import json
 import os

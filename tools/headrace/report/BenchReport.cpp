@@ -37,7 +37,7 @@ void printSystems(const BenchResult &result) {
   table.print(stdout);
 }
 
-// The time of each engine where there are several, and what the host's leaves to gain: however fast
+// The time of each engine if there are several, and what the host's leaves to gain: however fast
 // the others become, a call takes that long (Amdahl's law).
 void printEngines(const BenchResult &result) {
   std::map<std::string, double> times;

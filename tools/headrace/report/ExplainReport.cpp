@@ -15,7 +15,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-// Amounts as numbers where the sizes they depend on are known, else as expressions.
+// Amounts as numbers if the sizes they depend on are known, else as expressions.
 class Amounts {
 public:
   Amounts(const std::vector<std::string> &symbols, const Sizes &sizes)
@@ -166,9 +166,25 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
           {"intensity", intensity ? json(*intensity) : json()}};
 }
 
+json bufferJson(const BufferReport &buffer, const Amounts &amounts) {
+  const char *kind = buffer.kind == BufferInfo::Kind::Input    ? "input"
+                     : buffer.kind == BufferInfo::Kind::Output ? "output"
+                                                               : "temporary";
+  return {{"kind", kind},
+          {"name", buffer.name},
+          {"where", buffer.where},
+          {"bytes", amounts.number(buffer.bytes)},
+          {"first", buffer.first},
+          {"last", buffer.last},
+          {"offset", buffer.offset ? json(*buffer.offset) : json()}};
+}
+
 json explanationJson(const Explanation &explanation, const Sizes &sizes) {
   Amounts amounts(explanation.symbols, sizes);
   json kernels = json::array(), phases = json::array(), reasons = json::array();
+  json buffers = json::array();
+  for (const BufferReport &buffer : explanation.buffers)
+    buffers.push_back(bufferJson(buffer, amounts));
   for (const MissedOptimization &why : explanation.missedOptimizations)
     reasons.push_back({{"step", why.step},
                        {"reason", why.reason},
@@ -187,6 +203,7 @@ json explanationJson(const Explanation &explanation, const Sizes &sizes) {
           {"planning", explanation.planning},
           {"peak_bytes", explanation.peakBytes >= 0 ? json(explanation.peakBytes) : json()},
           {"constant_bytes", explanation.constantBytes},
+          {"buffers", buffers},
           {"phases", phases}};
 }
 
@@ -216,6 +233,13 @@ bool namesOperator(const std::string &step, const std::string &name) {
 }
 
 } // namespace
+
+void printJson(const std::vector<PhaseInfo> &phases) {
+  json document = json::array();
+  for (const PhaseInfo &phase : phases)
+    document.push_back({{"name", phase.name}, {"summary", phase.summary}});
+  fmt::print("{}\n", jsonText(document));
+}
 
 void printTables(const Explanation &explanation, const Sizes &sizes) {
   Amounts amounts(explanation.symbols, sizes);
@@ -283,7 +307,7 @@ void printTables(const GradientExplanation &explanation, const Sizes &sizes) {
   printTables(explanation.backward, sizes);
   Amounts amounts(explanation.symbols, sizes);
   fmt::print("\n");
-  Table table({{"kept beyond inputs and outputs", Table::Align::Left}, {"bytes"}});
+  Table table({{"saved in addition to inputs and outputs", Table::Align::Left}, {"bytes"}});
   for (const TensorSpec &spec : explanation.kept)
     table.add({spec.name, amounts.text(bytesOf(spec), "B")});
   table.add({"total", amounts.text(bytesOf(explanation.kept), "B")});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "driver/Model.h"
 #include "runtime/program/Explanation.h"
 
 #include "tensors/Sizes.h"
@@ -16,11 +17,12 @@ struct GradientExplanation {
   std::string recipe; // of both
 };
 
+void printJson(const std::vector<PhaseInfo> &phases);
 void printTables(const Explanation &explanation, const Sizes &sizes);
 void printJson(const Explanation &explanation, const Sizes &sizes);
 /// Whether a kernel, operator or choice of it has that name.
 bool speaksOf(const Explanation &explanation, const std::string &name);
-/// Choices that the compiler did not make, and why; of one operator, where one is named.
+/// Choices that the compiler did not make, and why; of one operator, if one is named.
 void printReasons(const Explanation &explanation, const Sizes &sizes, const std::string &of);
 
 void printReasons(const GradientExplanation &explanation, const Sizes &sizes,

@@ -158,7 +158,7 @@ RuntimeValue parseValue(std::string_view text, std::string_view option) {
   StringTensor result{*shape, {}};
   std::string_view rest = text.substr(equals + 1);
   auto count = static_cast<size_t>(elementCount(*shape));
-  // A comma is text where there is one string.
+  // A comma is text if there is one string.
   for (size_t cut = rest.find(','); count > 1 && cut != rest.npos; cut = rest.find(',')) {
     result.elements.emplace_back(rest.substr(0, cut));
     rest.remove_prefix(cut + 1);

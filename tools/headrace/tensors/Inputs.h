@@ -19,7 +19,7 @@ struct InputOptions {
   std::vector<std::string> sizes;
 };
 
-/// One tensor per input of the model: those given, and random ones for the others where there is
+/// One tensor per input of the model: those given, and random ones for the others if there is
 /// a seed. Throws Error when one is missing or does not fit.
 std::vector<Tensor> gatherInputs(const Model &model, const InputOptions &options);
 

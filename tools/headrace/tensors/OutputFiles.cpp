@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Names come from the model: they must not lead out of the folder, or make hidden files.
+// Names come from the model: they must not lead out of the directory, or make hidden files.
 std::string harmless(std::string_view name) {
   constexpr size_t maxLength = 200;
   std::string clean;

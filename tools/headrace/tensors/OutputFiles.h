@@ -9,10 +9,10 @@
 
 namespace headrace::cli {
 
-/// A file name for each output: its name where that is harmless, and no two alike.
+/// A file name for each output: its name if that is harmless, and no two alike.
 std::vector<std::string> outputFileNames(std::span<const TensorSpec> outputs);
 
-/// Writes the outputs as .npy files into the folder, made if it is not there, and returns their
+/// Writes the outputs as .npy files into the directory, made if it is not there, and returns their
 /// paths. Throws Error.
 std::vector<std::filesystem::path> writeOutputs(const std::filesystem::path &folder,
                                                 std::span<const TensorSpec> specs,

@@ -48,7 +48,7 @@ private:
         forEachShown(dim + 1, offset * tensor.shape()[dim] + i, visit);
   }
 
-  // NumPy's rule: exponents where the magnitudes are far apart or far from 1.
+  // NumPy's rule: exponents if the magnitudes are far apart or far from 1.
   void chooseFormat() {
     long double smallest = INFINITY, largest = 0;
     bool fractions = false;

@@ -9,7 +9,7 @@
 
 namespace headrace::cli {
 
-/// The values of a model's symbols, where they are known.
+/// The values of a model's symbols, if they are known.
 using Sizes = std::vector<std::optional<int64_t>>;
 
 /// Reads "--size batch=4" options; throws UsageError on bad syntax, Error on unknown names.

@@ -1,4 +1,4 @@
-// Styles and status lines that appear only where a person at a terminal is reading.
+// Styles and status lines that appear only if a person at a terminal is reading.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace headrace::cli {
 
 enum class Style { Bold, Red };
 
-/// The text in this style where the stream is a terminal and NO_COLOR is not set.
+/// The text in this style if the stream is a terminal and NO_COLOR is not set.
 std::string styled(std::FILE *stream, Style style, std::string_view text);
 
 /// A line on the terminal's stderr that the next one replaces; nothing elsewhere.

@@ -20,8 +20,8 @@ std::atomic<bool> pending = false;
   ::_exit(interruptedCode);
 }
 
-// Where nothing would stay behind half done, at once; else whoever is at it stops at the next point
-// where that is possible, and cleans up.
+// If nothing would stay behind half done, at once; else whoever is at it stops at the next point
+// if that is possible, and cleans up.
 void onInterrupt(int) {
   pending = true;
   if (sections == 0 && unfinishedFiles() == 0)

@@ -76,7 +76,7 @@ LogicalResult ComputeOp::verifyRegions() {
     return failure();
   bool reduces = getReduced() > 0;
   if (getCombine().empty() == reduces || static_cast<bool>(getInitialAttr()) != reduces)
-    return emitOpError("expected an initial value and a combining function if dimensions are "
+    return emitOpError("expected an initial value and a reduction function if dimensions are "
                        "reduced, and only there");
   if (!reduces)
     return success();
@@ -85,7 +85,7 @@ LogicalResult ComputeOp::verifyRegions() {
   if (cast<TypedAttr>(getInitialAttr()).getType() != element ||
       !llvm::equal(combine.getArgumentTypes(), ArrayRef<Type>{element, element}) ||
       !llvm::equal(combine.getTerminator()->getOperandTypes(), ArrayRef<Type>{element}))
-    return emitOpError("expected to combine two values of type ") << element << " into one";
+    return emitOpError("expected a reduction of two values of type ") << element << " into one";
   return verifyScalars(*this, combine, /*isCombine=*/true);
 }
 

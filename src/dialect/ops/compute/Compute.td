@@ -7,7 +7,7 @@ include "dialect/ops/Operator.td"
 def Hr_ComputeOp : Hr_Operator<"compute",
     ["buildBody", "getInitialValue", "getFusionRole", "gradient"],
     [IsolatedFromAbove, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
-  let summary = "any scalar function of elements that affine maps or indices pick, combined or not";
+  let summary = "any scalar function of elements that affine maps or indices select, with or without a reduction";
   let description = [{
     `domain` gives the sizes of the iteration dimensions: the result's, then the last `reduced` ones,
     which are combined away. The body takes the element that its map picks from each input, and each

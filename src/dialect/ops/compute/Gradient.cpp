@@ -2,7 +2,7 @@
 //
 //   y[i] = sum over k of f(x[2*i + k], ...)
 // Every point (i, k) gives f'(...) * dy[i] to the element it reads. Seen from an element p: the sum
-// over all k of what i = (p - k) / 2 gives, where that is a position of the domain.
+// over all k of what i = (p - k) / 2 gives, if that is a position of the domain.
 #include "dialect/Combine.h"
 #include "dialect/gradient/Builders.h"
 #include "dialect/gradient/Inversion.h"
@@ -58,7 +58,7 @@ SmallVector<AffineMap> mapsOf(ComputeOp op) {
 
 AffineMap resultMap(ComputeOp op) { return op.getMovement().maps.back(); }
 
-/// Reads operands of a compute in its gradient: by a map where that stays inside them, else by
+/// Reads operands of a compute in its gradient: by a map if that stays inside them, else by
 /// index.
 class OperandReader {
 public:
@@ -111,7 +111,7 @@ private:
   SmallVector<Place> places;
 };
 
-/// The gradient of one input of a sum, or of a compute that combines nothing; null if its body
+/// The gradient of one input of a sum, or of a compute without reduced dimensions; null if its body
 /// has no derivative.
 Value inputGradient(OpBuilder &b, ComputeOp op, unsigned input, Value dy) {
   Location loc = op.getLoc();
@@ -161,7 +161,7 @@ Value inputGradient(OpBuilder &b, ComputeOp op, unsigned input, Value dy) {
   return known ? result : Value();
 }
 
-/// The kind of reduction, where it is one of those that have a name.
+/// The kind of reduction, if it is one of those that have a name.
 std::optional<ReduceKind> kindOf(ComputeOp op) {
   Block &combine = op.getCombine().front();
   if (combine.getOperations().size() != 2 ||
@@ -259,7 +259,7 @@ SmallVector<ElementOp> readByIndex(ComputeOp op) {
   return found;
 }
 
-/// The last dimensions combined by an operator of its own.
+/// The last dimensions reduced by an operator of its own.
 Gradients gradientThroughReduce(OpBuilder &b, ComputeOp op, ReduceKind kind, Value dy) {
   Value yielded = op.getBody().front().getTerminator()->getOperand(0);
   Value values = valuesAtPoints(b, op, {}, {}, yielded);

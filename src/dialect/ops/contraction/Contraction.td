@@ -7,7 +7,7 @@ include "dialect/ops/Operator.td"
 def Hr_ContractOp : Hr_Operator<"contract",
     ["buildBody", "getInitialValue", "getFusionRole", "gradient"],
     [InferTypeOpAdaptor]> {
-  let summary = "a sum of products over any pair of tensors (matrix products, batched or not)";
+  let summary = "a sum of products over any pair of tensors (matmuls, batched or not)";
   let description = [{
     `maps` gives for lhs, rhs and result the iteration dimensions that index them; a dimension
     that the result lacks is summed over.

@@ -86,7 +86,7 @@ LogicalResult ScatterOp::verify() {
   return success();
 }
 
-/// Rows go where the indices say; what they do not name is the data's, even where there are none.
+/// Rows go where the indices say; what they do not name is the data's, even if there are none.
 Movement ScatterOp::getMovement() {
   Movement m = overResult(getData() ? getResult() : getUpdates());
   m.operationsPerPoint = 1;

@@ -5,7 +5,7 @@
 include "dialect/ops/Operator.td"
 
 def Hr_GatherOp : Hr_Operator<"gather", ["lowerToLinalg", "gradient"], [InferTypeOpAdaptor]> {
-  let summary = "picks slices of `data` along an axis by index; negative indices count from the end";
+  let summary = "gathers slices of `data` along an axis; negative indices count from the end";
   let description = [{ One outside the axis means its nearest end: `hr.check` makes it an error. }];
   let arguments = (ins AnyRankedTensor:$data, AnyRankedTensor:$indices, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);

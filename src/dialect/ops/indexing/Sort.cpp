@@ -74,7 +74,7 @@ static Value isLess(OpBuilder &b, Location loc, Value x, Value y) {
 }
 
 /// Every element counts those before it, and goes where the count says: n comparisons for each, but
-/// code for any target. Processors have a routine that sorts.
+/// code for any target. CPUs have a routine that sorts.
 FailureOr<Value> SortOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
   Location loc = getLoc();
   MLIRContext *context = getContext();

@@ -1,4 +1,4 @@
-// Gradients of maps: one map per operand, of the operands (or of the result, where that says all)
+// Gradients of maps: one map per operand, of the operands (or of the result, if that says all)
 // and the result's gradient. Nothing in between is kept from the forward pass.
 #include "dialect/gradient/Builders.h"
 #include "dialect/scalar/ScalarDerivative.h"

@@ -5,18 +5,28 @@
 using namespace mlir;
 using namespace headrace::reference;
 
-namespace headrace::hr {
-
 /// Elements evaluated at once: many enough to forget the walk over the body, few enough to stay in
 /// the caches.
 static constexpr int64_t kBlock = 4096;
 
+namespace headrace::hr {
+
 Tensor MapOp::evaluate(Tensors inputs, Sizes symbols) {
-  Tensor result = allocateResult(getResult(), symbols);
+  return evaluateMap(*this, inputs, symbols, /*observer=*/nullptr);
+}
+
+} // namespace headrace::hr
+
+namespace headrace::reference {
+
+Tensor evaluateMap(hr::MapOp map, Tensors inputs, Sizes symbols, ScalarObserver *observer) {
+  Tensor result = allocateResult(map.getResult(), symbols);
   SmallVector<Tensor> operands;
   for (const Tensor &input : inputs)
     operands.push_back(broadcastTo(input, result.shape()));
-  Block &body = getBody().front();
+  BodySurroundings surroundings;
+  surroundings.observer = observer;
+  Block &body = map.getBody().front();
   Type yielded = body.getTerminator()->getOperand(0).getType();
   for (int64_t begin = 0; begin < result.elements(); begin += kBlock) {
     pollInterruption();
@@ -24,9 +34,10 @@ Tensor MapOp::evaluate(Tensors inputs, Sizes symbols) {
     std::vector<Lanes> arguments;
     for (auto [operand, argument] : llvm::zip(operands, body.getArguments()))
       arguments.push_back(loadLanes(operand, argument.getType(), begin, count));
-    storeLanes(evaluateBody(body, std::move(arguments), count, symbols), yielded, result, begin);
+    Lanes values = evaluateBody(body, std::move(arguments), count, symbols, surroundings);
+    storeLanes(values, yielded, result, begin);
   }
   return result;
 }
 
-} // namespace headrace::hr
+} // namespace headrace::reference

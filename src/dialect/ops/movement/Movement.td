@@ -45,7 +45,7 @@ def Hr_SliceOp : Hr_Operator<"slice", ["lowerToLinalg", "getLayoutRole", "permut
 def Hr_ConcatOp : Hr_Operator<"concat",
     ["lowerToLinalg", "getLayoutRole", "permute", "gradient"],
     [InferTypeOpAdaptor]> {
-  let summary = "joins tensors along an axis";
+  let summary = "concatenates tensors along an axis";
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$inputs attr-dict `:` functional-type(operands, results)";

@@ -138,7 +138,7 @@ Movement BatchNormOp::getMovement() {
 FailureOr<Value> BatchNormOp::expand(OpBuilder &b) {
   Location loc = getLoc();
   auto type = cast<RankedTensorType>(getInput().getType());
-  // Per-channel parameters stand beside the channels of the input.
+  // Per-channel parameters stand next to the channels of the input.
   SymbolicShape channelShape{shapeOf(getScale())[0]};
   if (getLayout() == ChannelLayout::First)
     channelShape.append(type.getRank() - 2, constantDim(1, getContext()));

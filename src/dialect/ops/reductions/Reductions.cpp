@@ -1,4 +1,4 @@
-// Elements combined along axes.
+// Elements reduced along axes.
 #include "dialect/Combine.h"
 #include "dialect/KernelSizes.h"
 #include "dialect/LinalgBuilders.h"

@@ -1,4 +1,4 @@
-//===- Reductions.td - elements combined along axes, all of them or step by step ===//
+//===- Reductions.td - elements reduced along axes, all of them or step by step ===//
 #ifndef HEADRACE_DIALECT_OPS_REDUCTIONS_TD
 #define HEADRACE_DIALECT_OPS_REDUCTIONS_TD
 
@@ -7,7 +7,7 @@ include "dialect/ops/Operator.td"
 def Hr_ReduceOp : Hr_Operator<"reduce",
     ["expand", "buildBody", "getInitialValue", "addsUp", "getFusionRole", "getLayoutRole", "permute", "gradient"],
     [InferTypeOpAdaptor]> {
-  let summary = "combines the elements along some axes";
+  let summary = "reduces the elements along some axes";
   let arguments = (ins AnyRankedTensor:$input, Hr_ReduceKindAttr:$kind,
                        DenseI64ArrayAttr:$axes, DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
   let results = (outs AnyRankedTensor:$result);
@@ -15,7 +15,7 @@ def Hr_ReduceOp : Hr_Operator<"reduce",
 }
 
 def Hr_ScanOp : Hr_Operator<"scan", ["lowerToLinalg", "addsUp", "gradient"], [InferTypeOpAdaptor]> {
-  let summary = "combines the elements up to each one along an axis: cumulative sums and products";
+  let summary = "scans the elements along an axis: cumulative sums and products";
   let description = [{
     `exclusive`: without the element itself, so that the first result is the neutral number.
     `reverse`: from the end of the axis on.

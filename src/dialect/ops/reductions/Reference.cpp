@@ -43,7 +43,7 @@ static std::pair<int64_t, int64_t> rangeOf(Type element) {
   return {llvm::minIntN(width), llvm::maxIntN(width)};
 }
 
-/// Sums and products wrap around; a mean is rounded toward zero and 0 where there is nothing.
+/// Sums and products wrap around; a mean is rounded toward zero and 0 if there is nothing.
 static int64_t reduceIntegers(ReduceKind kind, ArrayRef<int64_t> values, Type element) {
   uint64_t sum = 0, factor = 1;
   auto [best, worst] = rangeOf(element);

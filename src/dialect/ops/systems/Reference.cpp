@@ -1,4 +1,4 @@
-// Reference evaluation of systems of equations: elimination with the largest pivot of each column.
+// Reference evaluation of linear systems: elimination with the largest pivot of each column.
 #include "dialect/reference/Reference.h"
 
 #include "dialect/ops/systems/Systems.h"
@@ -14,7 +14,7 @@ namespace {
 
 using Number = std::complex<double>;
 
-/// Rows of an augmented matrix: n coefficients and the right sides.
+/// Rows of an augmented matrix: n coefficients and the right-hand sides.
 class System {
 public:
   System(int64_t unknowns, int64_t columns)
@@ -22,7 +22,7 @@ public:
 
   Number &at(int64_t row, int64_t column) { return cells[row * width + column]; }
 
-  /// Whether the matrix is regular; the right sides are the solution then.
+  /// Whether the matrix is regular; the right-hand sides are the solution then.
   bool solve() {
     for (int64_t i = 0; i < unknowns; ++i) {
       int64_t pivot = i;

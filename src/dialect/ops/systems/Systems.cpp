@@ -42,8 +42,8 @@ SolveOp::Sizes SolveOp::getSizes() {
   return {elementCount(ArrayRef(right).take_front(row), getContext()), right[row], right[row + 1]};
 }
 
-/// Two triangular systems for every right side, n^2 points, and a factorization of about a third of
-/// n^3.
+/// Two triangular systems for every right-hand side, n^2 points, and a factorization of about a
+/// third of n^3.
 Movement SolveOp::getMovement() {
   constexpr int64_t kReal = 2, kComplex = 8; // a multiplication and an addition
   Sizes sizes = getSizes();

@@ -1,4 +1,4 @@
-// Operators on systems of equations. They stand apart from Hr.h, because few parts of the compiler
+// Operators on linear systems. They are separate from Hr.h, because few parts of the compiler
 // ask for them.
 #pragma once
 

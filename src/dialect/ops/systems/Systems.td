@@ -5,7 +5,7 @@
 include "dialect/ops/Operator.td"
 
 def Hr_SolveOp : Hr_Operator<"solve", [], [AllTypesMatch<["right", "result"]>]> {
-  let summary = "x with A x = b, for a batch of systems of equations";
+  let summary = "x with A x = b, for a batch of linear systems";
   let description = [{
     `matrix` is [..., n, n], `right` [..., n, r], with equal leading dimensions. With `complex` both
     have one more dimension, the last one, of 2: real and imaginary part. `positive_definite` says
@@ -24,7 +24,7 @@ def Hr_SolveOp : Hr_Operator<"solve", [], [AllTypesMatch<["right", "result"]>]> 
   let assemblyFormat = "$matrix `,` $right attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Unknowns of a system, right sides of it, and how many systems there are.
+    /// Unknowns of a system, right-hand sides of it, and how many systems there are.
     struct Sizes {
       ::mlir::AffineExpr batch, unknowns, columns;
     };

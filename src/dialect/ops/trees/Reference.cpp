@@ -20,7 +20,7 @@ public:
       : bits(static_cast<int>(op.getFeatureBits())), treatsNaN(op.getTreatsNan()),
         isDouble(inputs[3].shape().size() == 2), words(inputs[3].as<int64_t>()) {}
 
-  /// The place of a leaf, or any where the walk takes more steps than it may.
+  /// The place of a leaf, or any if the walk takes more steps than it may.
   int64_t leafOf(const double *features, int64_t root, int64_t depth) const {
     int64_t place = root + 1;
     for (int64_t i = 0; i < depth; ++i) {

@@ -1,4 +1,4 @@
-// Operators on decision trees. They stand apart from Hr.h, because few parts of the compiler ask
+// Operators on decision trees. They are separate from Hr.h, because few parts of the compiler ask
 // for them.
 #pragma once
 

@@ -5,7 +5,7 @@
 include "dialect/ops/Operator.td"
 
 def Hr_ForestOp : Hr_Operator<"forest", ["lowerToLinalg"]> {
-  let summary = "what the leaves that rows reach in decision trees give to targets, combined";
+  let summary = "evaluates decision trees: reduces the weights of the leaves that each row reaches";
   let description = [{
     Every row follows every tree from its root to a leaf, and the rows of `weights` that the leaves
     name are reduced in the order of the trees. Nodes are 64-bit words, one for rows of f32 and two

@@ -27,7 +27,7 @@ Movement CheckOp::getMovement() {
   Movement m;
   llvm::append_range(m.domain, shapeOf(getResult()));
   m.iterators.assign(m.domain.size(), utils::IteratorType::parallel);
-  // Nothing joins its loops: it reads what lies in memory.
+  // Nothing joins its loops: it reads what is in memory.
   m.maps = {AffineMap(), AffineMap::getMultiDimIdentityMap(m.domain.size(), getContext())};
   return m;
 }
@@ -68,7 +68,7 @@ bool isAlwaysMet(CheckOp op) {
   SmallVector<ConstantOp> constants;
   if (!isMadeOfConstants(op.getInput(), constants))
     return false;
-  // Bounds of dynamic dimensions hold for every one of them where they hold for all that algebra
+  // Bounds of dynamic dimensions hold for every one of them if they hold for all that algebra
   // says.
   auto within = [&](int64_t value) {
     AffineExpr low = op.getBounds().getResult(0), high = op.getBounds().getResult(1);

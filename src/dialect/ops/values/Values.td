@@ -45,7 +45,7 @@ def Hr_ConstantOp : Hr_Operator<"constant",
 }
 
 def Hr_SizeOp : Hr_Op<"size", [Pure]> {
-  let summary = "the value of a symbolic size, an index";
+  let summary = "the value of a dynamic dimension, an index";
   let description = [{ `hr.size affine_map<()[s0] -> (s0 * 64)>`; stands in scalar bodies and kernels. }];
   let arguments = (ins AffineMapAttr:$expr);
   let results = (outs Index:$result);

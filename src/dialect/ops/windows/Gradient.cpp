@@ -7,7 +7,7 @@ using namespace headrace::gradient;
 
 namespace headrace::hr {
 
-/// The windows of convolutions and poolings, and where they lie.
+/// The windows of convolutions and poolings, and where they are.
 namespace {
 struct Window {
   SymbolicShape image; // of all dimensions
@@ -138,7 +138,7 @@ static bool isPadded(ArrayRef<int64_t> pads) {
   return llvm::any_of(pads, [](int64_t pad) { return pad != 0; });
 }
 
-/// The gradient of a window's sum where the window yields its average.
+/// The gradient of a window's sum if the window yields its average.
 static Value shareOfAverage(OpBuilder &b, PoolOp op, Value dy) {
   Location loc = op.getLoc();
   if (op.getIncludePad() || !isPadded(op.getPads())) {
@@ -147,7 +147,7 @@ static Value shareOfAverage(OpBuilder &b, PoolOp op, Value dy) {
       size *= static_cast<double>(extent);
     return scaled(b, loc, dy, 1 / size);
   }
-  // How many elements lie under each window: the sums of an image of ones.
+  // How many elements are under each window: the sums of an image of ones.
   SymbolicShape shape = shapeOf(op.getInput());
   shape.front() = constantDim(1, op.getContext());
   (op.getLayout() == ChannelLayout::First ? shape[1] : shape.back()) = shape.front();

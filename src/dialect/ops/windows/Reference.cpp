@@ -87,7 +87,7 @@ template <class T> static T larger(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
     if (std::isnan(a))
       return a;
-  return a >= b ? a : b; // b also where it is NaN
+  return a >= b ? a : b; // b also if it is NaN
 }
 
 template <class T> static T smallest(Type element) {
@@ -132,7 +132,7 @@ static void poolSum(const SlidingWindow &window, int64_t planes, const T *in, T 
   });
 }
 
-/// Divides by the number of elements under the window; padding counts where the operator says so.
+/// Divides by the number of elements under the window; padding counts if the operator says so.
 template <class T>
 static void poolAverage(const SlidingWindow &window, int64_t planes, bool includePad, const T *in,
                         T *out) {

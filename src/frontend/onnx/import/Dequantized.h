@@ -7,7 +7,7 @@ namespace headrace::onnx {
 
 /// A float that integers stand for.
 struct Dequantized {
-  std::string integers, scaleName, zeroName; // "" where there is no zero point
+  std::string integers, scaleName, zeroName; // "" if there is no zero point
   const Tensor *scale, *zero;                // null if there is none
   int64_t axis;
   DType type; // of the integers

@@ -22,9 +22,9 @@ public:
   /// Whether it is an output of the graph, or read by graphs inside of nodes.
   bool isSeenElsewhere(const std::string &value) const { return elsewhere.contains(value); }
   bool isOutput(const std::string &value) const { return outputs.contains(value); }
-  /// The node that reads it where that is the only use.
+  /// The node that reads it if that is the only use.
   std::optional<size_t> onlyReader(const std::string &value) const;
-  /// Its numbers where it is an initializer, a Constant node's value, or a copy of one.
+  /// Its numbers if it is an initializer, a Constant node's value, or a copy of one.
   const Tensor *constant(const std::string &value) const;
 
 private:

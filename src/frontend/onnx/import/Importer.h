@@ -22,15 +22,15 @@ public:
 /// be imported.
 int64_t checkedOpset(const Model &model);
 
-/// Whether an open dimension has a name that means anything: exporters write some for "unknown"
-/// wherever a size is open, and two such sizes need not be equal.
+/// Whether a dynamic dimension has a name that means anything: exporters write some for "unknown"
+/// wherever a size is dynamic, and two such sizes need not be equal.
 bool isNamed(const Dim &dim);
 
 /// Arguments and results carry the user's names, locations name the user's nodes, `hr.symbols` the
 /// dynamic dimensions. Weights are used in place: the module keeps their memory alive. A node that
 /// cannot be imported is an Error that names it, and the file if `fileName` is given.
 ///
-/// Where an operator is one program for some sizes and another one for others, the module is one of
+/// If an operator is one program for some sizes and another one for others, the module is one of
 /// them, and guarded (`hr.symbol_min`, `hr.symbol_max`). With `sizes` it is for those, as in
 /// Symbols.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(const Model &model, mlir::MLIRContext &context,

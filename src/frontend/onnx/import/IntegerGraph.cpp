@@ -225,7 +225,7 @@ bool Rewriter::canAddBias(const Node &node, const Product &product) const {
          numbers->shape()[0] == view.constant(product.rhs.integers)->shape()[0];
 }
 
-/// A bias as the sums have it beside them: a convolution's in front of its spatial dimensions.
+/// A bias as the sums have it next to them: a convolution's in front of its spatial dimensions.
 std::string Rewriter::besideSums(const Node &node, const std::string &name, const Tensor &numbers) {
   if (!is(node, "Conv"))
     return name;

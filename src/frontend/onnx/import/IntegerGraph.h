@@ -3,11 +3,11 @@
 //   before:  Conv(DequantizeLinear(x), DequantizeLinear(w), DequantizeLinear(b))
 //   after:   DequantizeLinear(Add(ConvInteger(x, w), b))
 //
-// Sums of products of bytes are exact in 32 bits, where those of floats are rounded, and bytes are
-// a quarter of the data. The bias is added in integers where it has the scale of the product. Gemm
-// and MatMul likewise. An operator that only moves or selects numbers, between a pair of one scale,
-// moves the integers. Scales and zero points must be constants. Graphs inside of nodes are
-// rewritten likewise.
+// Sums of products of 8-bit integers are exact in 32 bits, where those of floats are rounded, and
+// bytes are a quarter of the data. The bias is added in integers if it has the scale of the
+// product. Gemm and MatMul likewise. An operator that only moves or selects numbers, between a pair
+// of one scale, moves the integers. Scales and zero points must be constants. Graphs inside of
+// nodes are rewritten likewise.
 #pragma once
 
 #include "frontend/onnx/read/OnnxModel.h"

@@ -1,5 +1,5 @@
-// How large sums of products of bytes can become: they wrap at 32 bits, which the floats that they
-// stand for do not.
+// How large sums of products of 8-bit integers can become: they wrap at 32 bits, which the floats
+// that they stand for do not.
 #pragma once
 
 #include "runtime/tensor/Tensor.h"

@@ -7,7 +7,7 @@
 
 namespace headrace::onnx {
 
-/// The nodes as the file lists them where that works, reordered where not. A value that nothing
+/// The nodes as the file lists them if that works, reordered if not. A value that nothing
 /// defines and nodes that wait for each other are Errors.
 std::vector<const Node *> orderedNodes(const Graph &graph);
 

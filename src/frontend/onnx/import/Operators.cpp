@@ -17,7 +17,7 @@ static Table buildTable() {
   auto add = [&](const char *domain, std::initializer_list<OperatorFamily> families) {
     for (OperatorFamily family : families)
       for (const Operator &entry : family)
-        if (*entry.opType) // an elementary function that ONNX does not have
+        if (*entry.opType) // a math function that ONNX does not have
           table.emplace(std::pair(domain, entry.opType), &entry);
   };
   add("", {arithmeticOperators(),   activationOperators(),    logicOperators(),

@@ -16,7 +16,7 @@ struct Operator {
   int64_t since;
   /// Writes the node as operators of level 1.
   void (*import)(NodeContext &);
-  /// Shape arithmetic: the result where all inputs are known at import; nullopt leaves the node to
+  /// Shape arithmetic: the result if all inputs are known at import; nullopt leaves the node to
   /// `import`.
   std::optional<SymbolicValue> (*evaluate)(NodeContext &) = nullptr;
 };

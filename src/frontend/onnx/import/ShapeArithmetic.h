@@ -44,7 +44,7 @@ using BinaryRule = Element (*)(mlir::AffineExpr, mlir::AffineExpr);
 Element sum(mlir::AffineExpr a, mlir::AffineExpr b);
 Element product(mlir::AffineExpr a, mlir::AffineExpr b);
 
-/// The sizes as numbers; nullopt if one is free or negative or there are too many elements.
+/// The sizes as numbers; nullopt if one is dynamic or negative or there are too many elements.
 std::optional<Shape> constantShape(llvm::ArrayRef<mlir::AffineExpr> dims);
 llvm::SmallVector<SymbolicValue> allInputs(NodeContext &c);
 /// Repeats the values to the broadcast shape of all; false if they do not fit.

@@ -60,7 +60,7 @@ static bool isFactor(int64_t number) { return number >= -kMaxFactor && number <=
 /// The positions that a slice takes along an axis.
 static std::vector<int64_t> sliced(int64_t size, int64_t from, int64_t to, int64_t step) {
   auto clamped = [&](int64_t at, int64_t low, int64_t high) {
-    // Backwards over an empty list `high` lies below `low`, and holds.
+    // Backwards over an empty list `high` is below `low`, and holds.
     return std::min(std::max(at < 0 && at >= -size ? at + size : at, low), high);
   };
   bool forward = step > 0;

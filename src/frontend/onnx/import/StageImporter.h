@@ -21,7 +21,7 @@ bool isImportable(const Node &node, int64_t opset);
 
 class StageImporter {
 public:
-  /// `opset` is the version of the standard operators where a node does not say otherwise. The
+  /// `opset` is the version of the standard operators if a node does not say otherwise. The
   /// program is meant for `sizes` alone, as in Symbols.
   StageImporter(const std::string &name, mlir::MLIRContext &context, int64_t opset,
                 const SizeRanges &sizes = {});

@@ -1,4 +1,4 @@
-// The model's values during import: type, tensor, and elements where they are known.
+// The model's values during import: type, tensor, and elements if they are known.
 #pragma once
 
 #include "frontend/common/OperatorBuilder.h"

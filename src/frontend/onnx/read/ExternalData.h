@@ -1,5 +1,5 @@
-// Tensor data kept in files beside the model. A model can name any file, so only those inside the
-// model's own folder are opened.
+// Tensor data kept in files next to the model. A model can name any file, so only those inside the
+// model's own directory are opened.
 #pragma once
 
 #include "runtime/system/MappedFile.h"
@@ -23,10 +23,10 @@ struct ExternalLocation {
 
 class ExternalData {
 public:
-  /// An empty folder means that there is none: every request is an Error.
+  /// An empty directory means that there is none: every request is an Error.
   explicit ExternalData(std::filesystem::path folder) : folder(std::move(folder)) {}
 
-  /// The tensor stored there, which must be exactly as long as its shape asks for. In place where
+  /// The tensor stored there, which must be exactly as long as its shape asks for. In place if
   /// it is aligned for its type. Errors do not name the tensor; the caller does.
   Tensor read(const ExternalLocation &, DType, const Shape &);
 
@@ -43,7 +43,7 @@ private:
   std::map<std::filesystem::path, File> files;
 };
 
-/// A tensor over bytes of exactly its size: in place where they have an owner and are aligned for
+/// A tensor over bytes of exactly its size: in place if they have an owner and are aligned for
 /// the type, else a copy. Large ones stay in place in any case, so that a file of weights is held
 /// once; `constantTensor` copies what is not aligned when it is read.
 Tensor tensorOver(DType, const Shape &, const void *data, std::shared_ptr<const void> owner);

@@ -33,10 +33,10 @@ struct ValueInfo {
   std::optional<std::vector<Dim>> shape;
   Kind kind = Unknown;
   bool isString = false;
-  std::shared_ptr<const ValueInfo> element = {}; // of all but tensors, where it is declared
+  std::shared_ptr<const ValueInfo> element = {}; // of all but tensors, if it is declared
   std::string keyType = {};                      // of a map: "string" or an element type
 
-  /// "f32", "string", "sequence(f32)", "optional(sequence(i64))", "map(string, f32)"; "?" where
+  /// "f32", "string", "sequence(f32)", "optional(sequence(i64))", "map(string, f32)"; "?" if
   /// nothing is declared.
   std::string typeText() const;
 };
@@ -50,7 +50,7 @@ struct Attribute {
   int64_t i = 0;
   std::string s;
   headrace::Tensor tensor;
-  std::shared_ptr<const StringTensor> stringTensor; // instead of `tensor` where it is of strings
+  std::shared_ptr<const StringTensor> stringTensor; // instead of `tensor` if it is of strings
   std::vector<float> floats;
   std::vector<int64_t> ints;
   std::vector<std::string> strings;
@@ -65,13 +65,13 @@ struct Node {
   std::string domain; // "" is the standard domain, also when the file spells it "ai.onnx"
   std::vector<std::string> inputs, outputs; // "" is an omitted optional one
   std::vector<Attribute> attributes;
-  /// The version of its operator set where that is not the model's: in the body of a function.
+  /// The version of its operator set if that is not the model's: in the body of a function.
   std::optional<int64_t> opset = {};
   std::string overload = {}; // which function of that name
 
   const Attribute *find(std::string_view attribute) const;
 
-  // The attribute's value, or the default where it is absent; an attribute of another kind is an
+  // The attribute's value, or the default if it is absent; an attribute of another kind is an
   // Error.
   int64_t getInt(std::string_view attribute, int64_t otherwise) const;
   float getFloat(std::string_view attribute, float otherwise) const;
@@ -81,14 +81,14 @@ struct Node {
   std::vector<float> getFloats(std::string_view attribute) const;
   std::vector<std::string> getStrings(std::string_view attribute) const;
 
-  /// For messages: "node 'conv1' (Conv)", or by its output where it has no name.
+  /// For messages: "node 'conv1' (Conv)", or by its output if it has no name.
   std::string describe() const;
 };
 
 struct Initializer {
   std::string name;
   headrace::Tensor tensor;
-  std::shared_ptr<const StringTensor> strings = {}; // instead of `tensor` where it is of strings
+  std::shared_ptr<const StringTensor> strings = {}; // instead of `tensor` if it is of strings
 };
 
 struct Graph {

@@ -1,7 +1,7 @@
 // Reads ONNX files. Weights aligned for their type are used in place and keep the file mapped; the
 // format does not align them, so the others are copied. Anything wrong with a file is an Error that
-// names it; a file cannot read outside its folder, nest without bound or allocate out of proportion
-// to its size.
+// names it; a file cannot read outside its directory, nest without bound or allocate out of
+// proportion to its size.
 #pragma once
 
 #include "frontend/onnx/read/OnnxModel.h"

@@ -19,7 +19,8 @@ static void checkNodes(const Model &model, const Graph &graph) {
       throw Error(ErrorKind::Unsupported,
                   node.describe() + ": comes from a function with version " +
                       std::to_string(*node.opset) +
-                      " of the operator set, which one file cannot have beside the model's");
+                      " of the operator set, which cannot be combined with the model's in "
+                      "one file");
     for (const Attribute &attribute : node.attributes)
       if (attribute.graph)
         checkNodes(model, *attribute.graph);

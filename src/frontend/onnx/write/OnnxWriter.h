@@ -10,8 +10,8 @@
 namespace headrace::onnx {
 
 struct WriteSettings {
-  /// Most bytes of tensors inside the file, whose format ends at 2 GiB. Where a model has more, all
-  /// but its small tensors go into a file beside it, NAME.data.
+  /// Most bytes of tensors inside the file, whose format ends at 2 GiB. If a model has more, all
+  /// but its small tensors go into a file next to it, NAME.data.
   uint64_t maxBytesInside = uint64_t{1} << 30;
 };
 

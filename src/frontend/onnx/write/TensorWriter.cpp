@@ -5,7 +5,7 @@
 
 namespace headrace::onnx {
 
-/// Readers may map the file, and read numbers where they lie.
+/// Readers may map the file, and read numbers where they are.
 static constexpr uint64_t kAlignment = 64;
 /// TensorProto.DataLocation of data in another file.
 static constexpr int32_t kExternal = 1;
@@ -25,7 +25,7 @@ int32_t codeOf(DType type) {
   throw InternalError("a type without a code in ONNX");
 }
 
-/// The elements as the format stores them: several to a byte where they have 4 bits or less.
+/// The elements as the format stores them: several to a byte if they have 4 bits or less.
 static std::string packed(const Tensor &tensor, int bits) {
   auto count = static_cast<size_t>(tensor.elements());
   const auto *bytes = static_cast<const uint8_t *>(tensor.data());

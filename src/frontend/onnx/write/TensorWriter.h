@@ -10,7 +10,7 @@
 
 namespace headrace::onnx {
 
-/// A file beside the model that takes the data of large tensors, one after the other.
+/// A file next to the model that takes the data of large tensors, one after the other.
 class DataFile {
 public:
   explicit DataFile(const std::filesystem::path &path)

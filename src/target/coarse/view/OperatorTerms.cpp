@@ -106,7 +106,7 @@ public:
   }
 
 private:
-  /// Whole axes are what machines combine; the last is exchanged with another first.
+  /// Whole axes are what machines reduce; the last is exchanged with another first.
   ShapedTerm reducedAxis(hr::ReduceKind kind, ShapedTerm x, int64_t axis) {
     if (axis == 1) {
       x = x.rank() == 1 ? builder.apply("repeat", {1, 1}, {x})
@@ -132,7 +132,7 @@ private:
     ShapedTerm inner = operands.of(value);
     return batch.leads(value) ? builder.apply("repeat", {inner.rank() + 1, 1}, {inner}) : inner;
   }
-  /// Without the leading dimension where the result is computed so, else with all.
+  /// Without the leading dimension if the result is computed so, else with all.
   ShapedTerm source(Value value) {
     if (!isBatched)
       return full(value);

@@ -8,8 +8,8 @@
 
 namespace headrace::coarse {
 
-/// The leading dimension that all of a program's values share, if it is open or 1: terms are those
-/// of one of its elements. Constants do not have it.
+/// The leading dimension that all of a program's values share, if it is dynamic or 1: terms are
+/// those of one of its elements. Constants do not have it.
 class BatchAxis {
 public:
   BatchAxis() = default;
@@ -20,7 +20,7 @@ public:
   mlir::AffineExpr size() const { return expr; }
   bool isOpen() const;
   bool leads(mlir::Value value) const;
-  /// The shape without it. Throws Error at any other open dimension, and where there are no
+  /// The shape without it. Throws Error at any other dynamic dimension, and if there are no
   /// elements.
   rewrite::Shape inner(mlir::Value value) const;
 
@@ -40,7 +40,7 @@ public:
   virtual rewrite::ShapedTerm scalar(double value) = 0;
 };
 
-/// The result of the operator, of its inner shape. Throws Error with the reason where the operator
+/// The result of the operator, of its inner shape. Throws Error with the reason if the operator
 /// has no such form.
 rewrite::ShapedTerm termOf(mlir::Operation *op, rewrite::TermBuilder &builder,
                            OperandTerms &operands, const BatchAxis &batch);

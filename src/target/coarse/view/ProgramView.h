@@ -13,7 +13,7 @@ struct PieceInput {
   std::string name; // the user's
   rewrite::Shape shape;
   mlir::Value value;
-  double number = 0;  // where there is no value
+  double number = 0;  // if there is no value
   bool leads = false; // whether it has the batch's axis
 };
 

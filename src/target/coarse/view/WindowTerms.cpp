@@ -81,7 +81,7 @@ ShapedTerm paddedForMaximum(rewrite::TermBuilder &builder, OperandTerms &operand
   return x;
 }
 
-/// Windows along an axis. Those with gaps are every `gap`-th element of longer ones, the last of
+/// Windows along an axis. Dilated ones are every `gap`-th element of longer ones, the last of
 /// which end `gap` - 1 elements behind what they read.
 ShapedTerm slide(rewrite::TermBuilder &builder, ShapedTerm x, int64_t axis, int64_t size,
                  int64_t step, int64_t gap) {
@@ -100,8 +100,8 @@ ShapedTerm windowsIn(rewrite::TermBuilder &builder, const ShapedTerm &image,
   return slide(builder, rows, 1, windows.columns, windows.columnStep, windows.columnGap);
 }
 
-/// A convolution whose windows have gaps as the product of filters with patches; others are left to
-/// the rules.
+/// A convolution whose windows are dilated as the product of filters with patches; others are left
+/// to the rules.
 ShapedTerm convWithGaps(rewrite::TermBuilder &builder, const ShapedTerm &image,
                         const ShapedTerm &filter, const Windows &windows) {
   auto joined = [&](int64_t axis, const ShapedTerm &x) {

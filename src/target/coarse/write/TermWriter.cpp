@@ -129,7 +129,7 @@ private:
     return transposed(b, loc, x, order);
   }
 
-  /// With a new axis, of one element where `dims` are not given.
+  /// With a new axis, of one element if `dims` are not given.
   Value repeat(const Written &x, TermId term, int64_t axis, const SymbolicShape &dims) {
     Shape shape = shapes.shapeOf(term);
     shape.insert(shape.end() - (axis - 1), 1);

@@ -8,7 +8,7 @@
 //   %6 = hr.map(%5, %b) { addf }
 //   %2 = hr.softmax %6
 //
-// It pays where tiles, paddings and the choice between forms of a convolution that suit the machine
+// It pays if tiles, paddings and the choice between forms of a convolution that suit the machine
 // suit the target, too; else the target's own choices are better. Operators that the machine cannot
 // compute stay as they are.
 #include "target/coarse/write/WriteMapped.h"

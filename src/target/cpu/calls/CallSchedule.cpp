@@ -56,7 +56,7 @@ bool hasConstantWeights(hr::LibraryOp call) {
          constantValue(call.getParameters().getResult(kStrideB)) == 0;
 }
 
-/// The sizes of the product, 0 where they are open, with these blocks.
+/// The sizes of the product, 0 if they are dynamic, with these blocks.
 Gemm cutProduct(hr::LibraryOp call, const CallSchedule &schedule) {
   auto size = [&](unsigned i) {
     return constantValue(call.getParameters().getResult(i)).value_or(0);

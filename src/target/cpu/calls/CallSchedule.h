@@ -29,7 +29,7 @@ struct CallSchedule {
 };
 
 /// The names of a routine's blocks: of products the rows, columns and the depth of a block, of
-/// attention its queries and keys, of sorting and systems of equations how many a thread takes.
+/// attention its queries and keys, of sorting and linear systems how many a thread takes.
 llvm::ArrayRef<llvm::StringLiteral> parametersOf(llvm::StringRef routine);
 
 /// Whether there is anything to decide of the call.

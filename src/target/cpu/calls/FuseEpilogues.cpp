@@ -1,4 +1,4 @@
-// Level 1: products of bytes whose sums become bytes take along what makes them so, and functions
+// Level 1: int8 matmuls whose sums become bytes take along what makes them so, and functions
 // of those bytes as tables.
 //
 // Before:
@@ -10,7 +10,7 @@
 //
 // Why: sums are four times as large as bytes, and would be written and read again; a kernel of
 // their own reads them from an outer cache and has loops of its own for few columns.
-// When it hurts: on processors without 512-bit vectors, for which the routines have no code of
+// When it hurts: on CPUs without 512-bit vectors, for which the routines have no code of
 // their own.
 #include "dialect/ConstantData.h"
 #include "dialect/SymbolicShape.h"
@@ -64,7 +64,7 @@ Value packedWeights(hr::LibraryOp call, OpBuilder &b) {
                     packedColumns(product, constantTensor(constant.getValue()).as<uint8_t>()));
 }
 
-/// The border around the bytes, where one is all that reads them and rows can be written inside.
+/// The padding around the bytes, if one is all that reads them and rows can be written inside.
 hr::PadOp borderOf(Value bytes) {
   auto pad = bytes.hasOneUse() ? dyn_cast<hr::PadOp>(*bytes.getUsers().begin()) : hr::PadOp();
   if (!pad)

@@ -285,7 +285,7 @@ bool Reader::readIntegers(Value sum) {
   return false;
 }
 
-/// Multiplies by one factor instead of a product and a quotient, where that is the same of every
+/// Multiplies by one factor instead of a product and a quotient, if that is the same of every
 /// sum.
 void multiplyOnce(Int8Epilogue &finish) {
   if (finish.form & Int8Epilogue::Biased)

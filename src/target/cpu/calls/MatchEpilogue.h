@@ -1,4 +1,4 @@
-// The operations behind a product of bytes, as the finish that its routine can take along.
+// The operations behind an int8 matmul, as the finish that its routine can take along.
 #pragma once
 
 #include "dialect/Hr.h"

@@ -18,8 +18,8 @@ bool isOfBytes(Value value) { return getElementTypeOrSelf(value).isSignlessInteg
 SmallVector<hr::MapOp> functionsOf(Value bytes) {
   llvm::SetVector<Operation *> found;
   SmallVector<Operation *> open(bytes.getUsers());
-  constexpr size_t kMost = 64;
-  for (bool isNew = true; isNew && found.size() < kMost;) {
+  constexpr size_t kMax = 64;
+  for (bool isNew = true; isNew && found.size() < kMax;) {
     isNew = false;
     for (Operation *user : SmallVector<Operation *>(open)) {
       auto map = dyn_cast<hr::MapOp>(user);
@@ -77,7 +77,7 @@ std::vector<uint8_t> tableOf(ArrayRef<hr::MapOp> maps, Value bytes) {
       arguments.push_back(values.lookup(input));
     reference::Lanes result =
         reference::evaluateBody(map.getBody().front(), std::move(arguments), kBytes, {});
-    // Values stored in between are single precision.
+    // Values stored in between are f32.
     if (getElementTypeOrSelf(map.getResult()).isF32())
       for (double &number : result.floats)
         number = static_cast<float>(number);

@@ -1,4 +1,4 @@
-// Level 1: decides how routines of libraries are called.
+// Level 1: chooses how library routines are called.
 //
 // Before:
 //   %c = hr.library "int8.gemm" (%a, %w) {parameters = (1, m, 64, 128, ...)}   // %w is constant
@@ -74,7 +74,7 @@ struct CpuScheduleCallsPass : impl::CpuScheduleCallsPassBase<CpuScheduleCallsPas
   }
 
 private:
-  /// Why the call cannot be made so; empty, and taken, where it can.
+  /// Why the call cannot be made so; empty, and taken, if it can.
   static std::string take(const std::string &text, hr::LibraryOp call, CallSchedule &schedule) {
     try {
       CallSchedule wanted = CallSchedule::parse(text, schedule);

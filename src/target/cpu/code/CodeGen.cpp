@@ -88,7 +88,7 @@ std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const M
     throw InternalError("kernel '" + module.getSymName()->str() + "' has no LLVM translation");
   code->setDataLayout(machine.createDataLayout());
   code->setTargetTriple(machine.getTargetTriple().str());
-  // Some processors are tuned to prefer half-width vectors; ours are chosen on purpose.
+  // Some CPUs are tuned to prefer half-width vectors; ours are chosen on purpose.
   std::string width = std::to_string(host.vectorBytes * 8);
   for (llvm::Function &function : *code) {
     function.addFnAttr("prefer-vector-width", width);
@@ -114,14 +114,14 @@ std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const M
   return writeObject(*code, machine);
 }
 
-/// The cache key of an object: the code it was made from, and for which processor.
+/// The cache key of an object: the code it was made from, and for which CPU.
 std::string keyOf(const std::string &code, const Processor &processor) {
   // To be raised when the same text becomes other code.
   constexpr std::string_view generator = "5";
   return FileCache::key({LLVM_VERSION_STRING, generator, processor.name, processor.features, code});
 }
 
-/// Makes the code generator where no object was found: its tables take longer than a kernel found.
+/// Makes the code generator if no object was found: its tables take longer than a kernel found.
 Object findOrCompile(ModuleOp module, std::unique_ptr<llvm::TargetMachine> &machine,
                      const Processor &processor, const FileCache &cache, Runs runs) {
   std::string text;
@@ -220,7 +220,7 @@ Processor findProcessor(StringRef name) {
     processor.needs.level = hostLevel();
     processor.needs.features = hostFeatures();
     setWidth(has("avx512f") && has("avx512vl") ? 64 : has("avx2") && has("fma") ? 32 : 16);
-    // Compiling never waits for a measurement; where there was one, it counts.
+    // Compiling never waits for a measurement; if there was one, it counts.
     machine.setRates(hostRates());
     return processor;
   }

@@ -9,7 +9,7 @@ class Module;
 
 namespace headrace {
 
-/// A processor to generate code for.
+/// A CPU to generate code for.
 struct Processor {
   std::string name;     // as LLVM spells it
   std::string features; // likewise
@@ -17,7 +17,7 @@ struct Processor {
   ProcessorNeeds needs;
 };
 
-/// "native", the processor the process runs on, or a level of x86-64 ("x86-64-v3"), which may be
+/// "native", the CPU the process runs on, or a level of x86-64 ("x86-64-v3"), which may be
 /// another machine's. Throws Error if there is none of that name.
 Processor findProcessor(llvm::StringRef name);
 

@@ -22,7 +22,7 @@ const std::string &compilerBuild() {
   return id;
 }
 
-/// All of a processor that passes may ask for.
+/// All of a CPU that passes may ask for.
 std::string textOf(const Processor &processor) {
   const Machine &machine = processor.machine;
   std::ostringstream text;
@@ -41,12 +41,12 @@ std::string textOf(ModuleOp kernel) {
   return text;
 }
 
-/// The record of a compiled kernel, beside its object. In the cache it is text.
+/// The record of a compiled kernel, next to its object. In the cache it is text.
 struct Record {
   std::string object; // its key
-  std::string symbol; // where the kernel has a name of its own in the object
+  std::string symbol; // if the kernel has a name of its own in the object
   int64_t workspace = 0;
-  /// Lowering notes them for reports: the recipe as it was refused, and what became of it.
+  /// Lowering notes them for reports: the recipe as it was rejected, and what became of it.
   std::string refused, notes;
 
   static std::optional<Record> parse(StringRef text) {

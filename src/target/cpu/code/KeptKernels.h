@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-/// Null if code is not kept: in this process for processors that are not this machine's, for
+/// Null if code is not kept: in this process for CPUs that are not this machine's, for
 /// kernels that may call intrinsics of the user, and without build IDs.
 std::unique_ptr<CachedCode> keptKernels(llvm::ArrayRef<mlir::ModuleOp> scheduled,
                                         const Processor &processor, CodeUse use);

@@ -1,4 +1,4 @@
-// The work of a processor's kernel, as the loops of its recipe do it.
+// The work of a CPU's kernel, as the loops of its recipe do it.
 #pragma once
 
 #include "analysis/Machine.h"
@@ -9,7 +9,7 @@ namespace headrace {
 
 /// The arithmetic of a scheduled kernel (level 3, with its recipe), the data that its loops read
 /// again, and the parts it is shared in, for these values of the symbols. The first access to its
-/// operands is left to the caller, who knows where they come from, and how many operations there
+/// operands is left to the caller, who knows if they come from, and how many operations there
 /// are in all.
 Work workOfCpuKernel(mlir::ModuleOp kernel, llvm::ArrayRef<int64_t> symbols, double operations,
                      const Machine &machine);

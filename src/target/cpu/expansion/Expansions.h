@@ -1,5 +1,5 @@
-// How contractions, convolutions, attention, forests, sorting and systems of equations are computed
-// on processors.
+// How contractions, convolutions, attention, forests, sorting and linear systems are computed
+// on CPUs.
 #pragma once
 
 #include "target/expansion/Expansion.h"

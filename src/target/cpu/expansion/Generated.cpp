@@ -1,4 +1,4 @@
-// Loops of our own on processors.
+// Loops of our own on CPUs.
 #include "analysis/MatrixProduct.h"
 #include "analysis/cost/FeatureTiles.h"
 #include "target/cpu/expansion/Expansions.h"
@@ -11,7 +11,7 @@ namespace {
 
 bool isConstant(Value value) { return value.getDefiningOp<hr::ConstantOp>() != nullptr; }
 
-/// A product in register tiles (recipe/ScheduleTiles.h), its operands read once and where loops
+/// A product in register tiles (recipe/ScheduleTiles.h), its operands read once and if loops
 /// come back to them: weights for each of `rowCells` parts of the rows.
 Work tiledWork(const ProductShape &shape, double rowCells, double imageBytes, double weightBytes,
                double resultBytes, DType type, const Machine &machine) {
@@ -66,13 +66,13 @@ public:
     Value image = swapped ? op.getRhs() : op.getLhs(),
           weights = swapped ? op.getLhs() : op.getRhs();
     DType type = rateType(op.getType());
-    double weightBytes = nominalBytes(weights, sizes);
-    // Cells are matrices of a batch and blocks of columns, and of rows where there are few of
+    double weightBytes = bytesAtHints(weights, sizes);
+    // Cells are matrices of a batch and blocks of columns, and of rows if there are few of
     // those.
     double blocks = std::ceil(shape.columns / (2.0 * machine.lanes(sizeOf(type))));
     double rowCells = std::clamp(std::ceil(kWantedCells / (blocks * shape.batch)), 1.0, shape.rows);
-    Work work = tiledWork(shape, rowCells, nominalBytes(image, sizes), weightBytes,
-                          nominalBytes(op.getResult(), sizes), type, machine);
+    Work work = tiledWork(shape, rowCells, bytesAtHints(image, sizes), weightBytes,
+                          bytesAtHints(op.getResult(), sizes), type, machine);
     work.arithmetic = {arithmeticOf(op, work.arithmetic.front())};
     if (needsTranspose(op) && turnsInTiles(op, machine)) {
       work.move(2 * weightBytes, machine.rates.nearCacheBytes);
@@ -138,7 +138,7 @@ private:
 
   /// Whether the product's own loops put the second operand into the order of the columns, a matrix
   /// at a time, while it is in cache: a kernel for that would move all of them through memory. A
-  /// single one is put in order once, for all threads; and where functions follow in the product's
+  /// single one is put in order once, for all threads; and if functions follow in the product's
   /// tiles, these save more.
   static bool turnsInTiles(hr::ContractOp op, const Machine &machine) {
     auto feature = featureDim(op);
@@ -214,16 +214,16 @@ public:
   Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ConvOp>(operation);
     SizeHints sizes = sizeHints(op);
-    // Cells are rows of the image: several of them where there are many.
+    // Cells are rows of the image: several of them if there are many.
     SymbolicShape result = shapeOf(op.getResult());
     bool first = op.getLayout() == hr::ChannelLayout::First;
-    auto images = static_cast<double>(nominal(result.front(), sizes));
-    auto height = static_cast<double>(nominal(result[first ? 2 : 1], sizes));
+    auto images = static_cast<double>(sizeHint(result.front(), sizes));
+    auto height = static_cast<double>(sizeHint(result[first ? 2 : 1], sizes));
     double rowCells =
         images * height / std::max(1.0, std::floor(images * height / (2 * kWantedCells)));
     auto withCells = [&](double cells) {
-      return tiledWork(productShape(op, sizes), cells, nominalBytes(op.getInput(), sizes),
-                       nominalBytes(op.getFilter(), sizes), nominalBytes(op.getResult(), sizes),
+      return tiledWork(productShape(op, sizes), cells, bytesAtHints(op.getInput(), sizes),
+                       bytesAtHints(op.getFilter(), sizes), bytesAtHints(op.getResult(), sizes),
                        rateType(op.getType()), machine);
     };
     // ... or blocks of features, with all rows in each.

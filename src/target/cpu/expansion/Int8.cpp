@@ -14,7 +14,7 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
-/// Its speed, in units of products in single precision.
+/// Its speed, in units of products in f32.
 double speed() { return bytes::bestKind() == bytes::Kind::DotProducts ? 3.5 : 1.5; }
 
 /// One call of our own routine; what follows it is a kernel of its own.

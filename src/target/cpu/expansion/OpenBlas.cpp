@@ -18,7 +18,7 @@ template <class Product> bool hasBlasTypes(Product op) {
                       [&](Type type) { return getElementTypeOrSelf(type) == element; });
 }
 
-/// OpenBLAS's product in single or double precision. It packs both operands on every call.
+/// OpenBLAS's product in f32 or f64. It packs both operands on every call.
 class OpenBlasContraction final : public LibraryContraction {
 public:
   StringRef name() const override { return "openblas"; }
@@ -65,9 +65,9 @@ public:
     DType type = rateType(op.getType());
     double elements = shape.batch * shape.rows * shape.depth;
     double patches = elements * static_cast<double>(sizeOf(type));
-    // The channels of a pixel lie together: a loop for each pixel, in vectors where there
+    // The channels of a pixel lie together: a loop for each pixel, in vectors if there
     // are many.
-    auto channels = static_cast<double>(nominal(shapeOf(op.getInput()).back(), sizes));
+    auto channels = static_cast<double>(sizeHint(shapeOf(op.getInput()).back(), sizes));
     auto lanes = static_cast<double>(machine.lanes(static_cast<int64_t>(sizeOf(type))));
     work.arithmetic.push_back(
         {OperationKind::Scalar, type, 2 * elements / std::clamp(channels, 1.0, lanes)});

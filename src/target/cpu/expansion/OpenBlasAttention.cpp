@@ -83,9 +83,9 @@ public:
     SizeHints sizes = sizeHints(op);
     Work work = workOf(op, sizes);
     SymbolicShape query = shapeOf(op.getQuery()), key = shapeOf(op.getKey());
-    auto queries = static_cast<double>(nominal(query[query.size() - 2], sizes));
-    auto keys = static_cast<double>(nominal(key[key.size() - 2], sizes));
-    auto depth = static_cast<double>(nominal(query.back(), sizes));
+    auto queries = static_cast<double>(sizeHint(query[query.size() - 2], sizes));
+    auto keys = static_cast<double>(sizeHint(key[key.size() - 2], sizes));
+    auto depth = static_cast<double>(sizeHint(query.back(), sizes));
     work.kernelCalls = 0;
     work.libraryCalls = 1;
     work.librarySide =
@@ -154,7 +154,7 @@ private:
     return sizes;
   }
 
-  /// 0 where a bias is broadcast.
+  /// 0 if a bias is broadcast.
   static SmallVector<AffineExpr> biasStrides(hr::AttentionOp op) {
     if (!op.getBias())
       return {};

@@ -1,4 +1,4 @@
-// Level 1: convolutions much of whose window lies in padding, part by part of their result.
+// Level 1: convolutions much of whose window is in padding, part by part of their result.
 //
 //   %y = hr.conv %x, %w {dilations = [12], pads = [12, 12]}     // 14 elements, a window of 3
 // becomes
@@ -10,9 +10,9 @@
 // one spatial dimension after the other. All results of a part read the image under the same taps,
 // and no padding.
 //
-// Why: products with padding are half of all, and more, where windows are dilated by nearly the
+// Why: products with padding are half of all, and more, if windows are dilated by nearly the
 // size of the image, as in networks that segment images.
-// When it hurts: parts are kernels of their own, and joined in another; so it is done only where it
+// When it hurts: parts are kernels of their own, and joined in another; so it is done only if it
 // saves a good part of many products.
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"

@@ -1,4 +1,4 @@
-// Systems of equations by LAPACK, factorized in one of two ways. Before:
+// Linear systems by LAPACK, factorized in one of two ways. Before:
 //   %x = hr.solve %a, %b {complex, positive_definite} : (tensor<99x4x4x2xf64>, ...)
 // After:
 //   %x = hr.library "openblas.cholesky.f64" (%a, %b) {parameters = (99, 4, 12, 1)}
@@ -32,8 +32,8 @@ public:
     SizeHints sizes = sizeHints(op);
     Work work = workOf(op, sizes);
     auto [batch, unknowns, columns] = op.getSizes();
-    double n = static_cast<double>(nominal(unknowns, sizes)),
-           r = static_cast<double>(nominal(columns, sizes));
+    double n = static_cast<double>(sizeHint(unknowns, sizes)),
+           r = static_cast<double>(sizeHint(columns, sizes));
     double share = (n * (cholesky ? 1.0 / 6 : 1.0 / 3) + r) / (n / 3 + r + 1e-9);
     for (Work::Arithmetic &part : work.arithmetic)
       part.operations *= share;

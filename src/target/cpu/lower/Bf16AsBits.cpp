@@ -9,7 +9,7 @@
 //
 // Why: bf16 is the upper half of f32. LLVM 19 has vectors of it for some lengths only, ends the
 // process at others, and rounds one element at a time by calling a function.
-// When it hurts: never; processors that round bf16 themselves save a few instructions a vector.
+// When it hurts: never; CPUs that round bf16 themselves save a few instructions a vector.
 #include "target/cpu/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,6 +37,13 @@ Type withElements(Type type, Type element) {
 
 Type asBits(Type type) {
   return isBf16(type) ? withElements(type, IntegerType::get(type.getContext(), 16)) : type;
+}
+
+bool computes(Operation *op) {
+  if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return !isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op);
+  return isa<vector::ReductionOp, vector::MultiDimReductionOp, vector::FMAOp, vector::ContractionOp,
+             vector::OuterProductOp, vector::ScanOp>(op);
 }
 
 /// Arithmetic on numbers or vectors of them.
@@ -75,7 +82,7 @@ public:
     return op<arith::TruncIOp>(integers(16), op<arith::ShRUIOp>(chosen, sixteen));
   }
 
-  /// f64 in f32 with an odd last digit where others are lost: rounding it again is then as if done
+  /// f64 in f32 with an odd last digit if others are lost: rounding it again is then as if done
   /// at once.
   Value narrowedToOdd(Value wide) {
     Value nearest = op<arith::TruncFOp>(f32(), wide),
@@ -108,8 +115,7 @@ struct CpuBf16AsBitsPass : impl::CpuBf16AsBitsPassBase<CpuBf16AsBitsPass> {
         return;
       if (isa<arith::ExtFOp, arith::TruncFOp>(op))
         converting.push_back(op);
-      else if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
-               !isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op))
+      else if (computes(op))
         computing.push_back(op);
     });
     for (Operation *op : computing)
@@ -120,7 +126,7 @@ struct CpuBf16AsBitsPass : impl::CpuBf16AsBitsPassBase<CpuBf16AsBitsPass> {
   }
 
 private:
-  /// Around an operation in single precision, conversions.
+  /// Around an operation in f32, conversions.
   static void computeInSingle(Operation *op, SmallVectorImpl<Operation *> &converting) {
     OpBuilder b(op);
     for (OpOperand &operand : op->getOpOperands())

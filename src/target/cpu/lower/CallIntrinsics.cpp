@@ -1,4 +1,4 @@
-// Level 4: calls of the user's functions where recipes ask for intrinsics.
+// Level 4: calls of the user's functions if recipes ask for intrinsics.
 //
 // Before:
 //   linalg.generic {hr.intrinsic = "gemm8x8", hr.intrinsic_dims = [0, 1, 2]}

@@ -7,7 +7,7 @@
 //   scf.for %i = 0 to 512 { %number = memref.load %numbers[%i] ; %row = ... ;
 //     %x = vector.load %table[%row, 0] : vector<64xf32> ; vector.store %x, %rows[%i, 0] }
 //
-// A copy of rows of known length is written so, too, as where tensors of few columns are joined.
+// A copy of rows of known length is written so, too, as when tensors of few columns are joined.
 // Nothing tells the code generator that the numbers stay what they are while rows are written: it
 // would look up, wrap and bound a number again for every element of its row.
 #include "target/cpu/Passes.h"
@@ -26,7 +26,7 @@ namespace headrace {
 
 namespace {
 
-/// Whether elements along the last dimension lie beside each other.
+/// Whether elements along the last dimension are adjacent.
 bool hasUnitSteps(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -64,7 +64,7 @@ struct RowSource {
   SmallVector<unsigned> loops;
 };
 
-/// An operand whose rows lie along the last loop, where others of its dimensions are loops, too.
+/// An operand whose rows lie along the last loop, if others of its dimensions are loops, too.
 std::optional<RowSource> rowsOfOperand(linalg::LinalgOp op, BlockArgument argument) {
   if (argument.getOwner() != op.getBlock())
     return std::nullopt;

@@ -31,7 +31,7 @@ namespace headrace {
 
 namespace {
 
-/// A tile is read without dimensions of one element. Written with them, as where all that is added
+/// A tile is read without dimensions of one element. Written with them, as when all that is added
 /// up at a time is one product, it would not be seen to be the same elements.
 ///   transfer_write (shape_cast %v : vector<10x32> to vector<10x1x32>), %acc
 ///   -> transfer_write %v, %acc {permutation_map = (d0, d1, d2) -> (d0, d2)}

@@ -1,4 +1,4 @@
-// Level 3 -> 4: vectors of any rank become vectors of the machine.
+// Level 3 -> 4: lowers vectors of any rank to vectors of the machine.
 //
 // Before:
 //   vector.contract %a, %b, %acc : vector<14x1xf32>, vector<1x32xf32> into vector<14x32xf32>
@@ -26,7 +26,7 @@ namespace headrace {
 
 namespace {
 
-/// Values at one position of a reduction have that dimension of one element last, where
+/// Values at one position of a reduction have that dimension of one element last, if
 /// it would keep all others out of the machine's vectors.
 ///   math.exp %x : vector<32x1xf32>
 ///   -> shape_cast (math.exp (shape_cast %x) : vector<32xf32>)
@@ -85,7 +85,7 @@ struct MultiplyWhatIsNotSummed : OpRewritePattern<vector::ContractionOp> {
   }
 
 private:
-  /// How many dimensions the operand has in common with the result, where these are the last ones
+  /// How many dimensions the operand has in common with the result, if these are the last ones
   /// of the result and all others of the operand have one position, which is summed over.
   static std::optional<int64_t> lastDims(VectorType type, AffineMap map, AffineMap result) {
     ArrayRef<AffineExpr> wanted = result.getResults();

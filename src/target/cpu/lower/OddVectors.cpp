@@ -107,7 +107,7 @@ void splitPhi(PHINode *phi, ArrayType *type) {
 }
 
 /// The elements of a comparison, or of some that are combined, at the length of another type; null
-/// where they come from elsewhere.
+/// if they come from elsewhere.
 Value *widenedCondition(IRBuilder<> &b, Value *condition, FixedVectorType *type) {
   if (!condition->getType()->isVectorTy())
     return condition; // one for all elements

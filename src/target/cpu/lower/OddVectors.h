@@ -16,7 +16,7 @@ void splitTiles(llvm::Function &function);
 void widenOddVectors(llvm::Function &function);
 
 /// Loads them at the next power of two, leaving out what is too much: one instruction for three.
-/// For processors whose loads can do that.
+/// For CPUs whose loads can do that.
 void loadUnderMasks(llvm::Function &function);
 
 } // namespace headrace

@@ -8,7 +8,7 @@
 //
 // Allocating inside a hot loop costs more than the loop. A temporary whose size is known only at
 // run time is still allocated, and freed at the end of its block. So are all of them, each of
-// exactly its size, where accesses are checked: beside each other none could be seen to overflow.
+// exactly its size, if accesses are checked: next to each other none could be seen to overflow.
 #include "target/Target.h"
 #include "target/cpu/Passes.h"
 

@@ -8,7 +8,7 @@
 //
 // All rows use a panel of the weights, which is found in cache except for the first of them: that
 // one waits for memory, which is idle while the others compute. A panel is what the loops inside
-// the rows walk; it lies in one piece, and the next one behind it. Its lines are fetched evenly
+// the rows walk; it is in one piece, and the next one behind it. Its lines are fetched evenly
 // over all rows. How many panels ahead is up to the schedule (`hr.prefetch` on the operand, else
 // one).
 #include "target/cpu/Passes.h"
@@ -30,7 +30,7 @@ namespace headrace {
 namespace {
 
 constexpr int kKeepInCore = 2;      // as locality of prefetches goes: the core's own cache
-constexpr int64_t kMinBytes = 8192; // what the processor fetches ahead by itself
+constexpr int64_t kMinBytes = 8192; // what the CPU fetches ahead by itself
 
 /// How often a loop runs that starts at 0; nothing if that is not known.
 std::optional<int64_t> tripsOf(scf::ForOp loop) {

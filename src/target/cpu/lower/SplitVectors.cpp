@@ -84,7 +84,7 @@ private:
     return mask;
   }
 
-  /// The parts of a value, taken out of it where it was not split itself.
+  /// The parts of a value, taken out of it if it was not split itself.
   SmallVector<Value *> partsOf(Value *value) {
     if (auto known = parts.find(value); known != parts.end())
       return known->second;

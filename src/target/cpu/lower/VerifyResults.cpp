@@ -1,6 +1,6 @@
-// Level 3: checks that what a kernel returns lies in memory of its own.
+// Level 3: checks that what a kernel returns is in memory of its own.
 //
-// Refused:
+// Rejected:
 //   linalg.generic ... outs(%t) ; linalg.copy ins(%t) outs(%first) ; linalg.copy ins(%t)
 //   outs(%second) (results 0 and 1 are one buffer) linalg.generic ... outs(%first) ; linalg.copy
 //   ins(%t) outs(%first) (what the first computes is lost) linalg.fill outs(%operand) ; memref.view
@@ -30,7 +30,7 @@ namespace {
 
 using Buffers = llvm::SetVector<Value>;
 
-/// Adds the memory that a view may lie in: arguments, allocations and parts of the workspace.
+/// Adds the memory that a view may be in: arguments, allocations and parts of the workspace.
 void addBuffersOf(Value memory, Buffers &buffers, llvm::SmallDenseSet<Value> &seen) {
   if (!isa<MemRefType>(memory.getType()) || !seen.insert(memory).second)
     return;

@@ -1,4 +1,4 @@
-// Level 3 -> 4: elementary functions as polynomials.
+// Level 3 -> 4: math functions as polynomials.
 //
 // Before:
 //   %e = math.exp %x : vector<64xf32>

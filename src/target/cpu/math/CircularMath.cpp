@@ -1,5 +1,5 @@
 // Sine and cosine: moderate arguments less a multiple of pi / 2, which is subtracted in three
-// parts. Where a vector has a larger one, the library's function is called for it; a branch sees to
+// parts. If a vector has a larger one, the library's function is called for it; a branch sees to
 // that.
 #include "target/cpu/math/CircularMath.h"
 

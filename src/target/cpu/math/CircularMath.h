@@ -1,4 +1,4 @@
-// Sine, cosine and their inverses in single precision.
+// Sine, cosine and their inverses in f32.
 #pragma once
 
 #include "mlir/IR/PatternMatch.h"

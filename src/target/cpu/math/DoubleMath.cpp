@@ -137,7 +137,7 @@ Value buildLog1p(FloatBuilder &d, Value x) {
   Value lost = d.div(d.sub(x, d.sub(u, d.constant(1))), u);
   Value log = buildLog(d, u);
   Value result = d.add(log, lost);
-  // Where the logarithm is infinite or no number, nothing was lost; 0 keeps its sign.
+  // If the logarithm is infinite or no number, nothing was lost; 0 keeps its sign.
   result = d.select(Compare::OLE, u, 0, log, result);
   result = d.select(Compare::OEQ, u, kInfinity, log, result);
   return d.select(Compare::OEQ, x, 0, x, result);

@@ -2,8 +2,8 @@
 //
 //   %m = arith.maximumf %acc, %x
 // becomes
-//   (x > acc ? x : acc), or x where that is NaN
-// which is the processor's instruction, as it yields its second operand where one is NaN, and a
+//   (x > acc ? x : acc), or x if that is NaN
+// which is the CPU's instruction, as it yields its second operand if one is NaN, and a
 // choice that does not wait for the accumulator. Of two zeros it may be either. The lanes of a
 // vector are combined by halves:
 //   %m = vector.reduction <maximumf>, %v : vector<20xf32> into f32

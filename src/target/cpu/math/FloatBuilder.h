@@ -1,4 +1,4 @@
-// Arithmetic on floats or vectors of them, as elementary functions are written with it.
+// Arithmetic on floats or vectors of them, as math functions are written with it.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,9 +1,9 @@
-// Level 3 -> 4: whole powers as calls of functions in the kernel's module.
+// Level 3 -> 4: writes integer powers as calls of functions in the kernel's module.
 //
 // Before:
 //   %p = math.fpowi %x, %n : f64, i64
 // After:
-//   %p = call @__mlir_math_fpowi_f64_i64(%x, %n)   // and the function beside the kernel
+//   %p = call @__mlir_math_fpowi_f64_i64(%x, %n)   // and the function next to the kernel
 //
 // MLIR's pass does it, but remembers the functions it made, and would use those of one module in
 // the next that the same instance is given. So every module gets an instance of its own.

@@ -58,7 +58,7 @@ Value buildExp(FloatBuilder &f, Value x) {
   return withOverflow(f, x, result);
 }
 
-/// Where only 1 + exp(x) is wanted, as in a sigmoid, small exponentials need no digits, and those
+/// If only 1 + exp(x) is requested, as in a sigmoid, small exponentials need no digits, and those
 /// whose 2^k is infinite are so themselves.
 ///   exp ; addf 1 -> fma 2^k, exp(r), 1
 struct OnePlusExp : OpRewritePattern<math::ExpOp> {

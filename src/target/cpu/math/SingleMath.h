@@ -1,4 +1,4 @@
-// Elementary functions in single precision as arithmetic, within two units in the last place.
+// Math functions in f32 as arithmetic, within two units in the last place.
 #pragma once
 
 #include "mlir/IR/PatternMatch.h"

@@ -105,7 +105,7 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
     auto chosen = b.getStringAttr(scheduler.write(scheduler.propose()).text());
     if (given && !givesSchedule)
       refused = refusalOf(given.getValue(), kernel);
-    // A schedule that is refused is the user's fault, and the compiler's own stands in for it.
+    // A schedule that is rejected is the user's fault, and the compiler's own stands in for it.
     if (!refused.empty())
       module->setAttr(kRecipeRefusedAttr, b.getStringAttr(refused));
     if (!given || !refused.empty())

@@ -12,7 +12,7 @@ using utils::IteratorType;
 namespace headrace {
 namespace {
 
-/// Terms that lie beside each other, and are summed to one number at a time.
+/// Terms that are adjacent, and are summed to one number at a time.
 constexpr int64_t kTerms = 4;
 
 /// acc + extui(q) * extsi(w)
@@ -129,7 +129,7 @@ private:
   Value index(int64_t value) { return b.create<arith::ConstantIndexOp>(loc, value); }
 
   /// Loops over whole tiles of a size, then over what they leave over: as one tile, or one by one
-  /// where it is not known how much that is.
+  /// if it is not known how much that is.
   Value overTiles(OpFoldResult count, int64_t size, Value sums, Tile tile) {
     auto loop = [&](Value begin, Value end, int64_t step, Value start) -> Value {
       auto over = b.create<scf::ForOp>(loc, begin, end, index(step), start);

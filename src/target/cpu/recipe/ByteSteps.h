@@ -1,11 +1,11 @@
-// Sums of products of bytes in loops that run step by step, as vectors.
+// Sums of products of 8-bit integers in loops that run step by step, as vectors.
 #pragma once
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace headrace {
 
-/// Vectors of a processor for products of bytes.
+/// Vectors of a CPU for int8 matmuls.
 struct ByteVectors {
   int64_t bytes;
   bool hasDotProducts; // vpdpbusd; else vpmaddwd on 16-bit numbers

@@ -1,4 +1,4 @@
-// How the loops of a kernel run on a processor: a record of a kind and a few numbers, which a tuner
+// How the loops of a kernel run on a CPU: a record of a kind and a few numbers, which a tuner
 // varies and a recipe may give in one line. The steps of its recipe are written from it.
 //
 //   conv1: tiles rows=6 columns=32 cells=16 pack=0 features=1 prefetch=1
@@ -18,7 +18,7 @@ struct CpuSchedule {
     Points,     // vectors along the last dimension
     Transposed, // square tiles that registers transpose
     Rows,       // rows that stay in cache, each in vectors
-    Tiles,      // a tile of results in registers, carried over what is added up
+    Tiles,      // a tile of results in registers, carried over what is accumulated
     Walk,       // blocks of rows, a few at a time through all operators
   };
   Kind kind = Kind::Plain;
@@ -27,7 +27,7 @@ struct CpuSchedule {
   int64_t rows = 0;     // Tiles: of the tile; Walk: that are computed at a time
   int64_t columns = 0;  // Tiles: of the tile; constant weights are packed so
   int64_t cells = 0;    // Plain, Tiles: about how many parts threads share
-  int64_t pack = 0;     // Tiles: panels of the right side are copied (1), or read where they lie
+  int64_t pack = 0;     // Tiles: right-hand side: panels are copied (1), or read in place
   int64_t features = 0; // Tiles: a cell has all rows of a few features (1), or all features of some
   int64_t prefetch = 0; // Tiles: how many panels of weights ahead are fetched while one is used
                         // Walk: the next rows are fetched while some are computed (1)

@@ -26,7 +26,7 @@ KernelLoops::KernelLoops(func::FuncOp kernel, const Machine &machine)
   iterators = root.getIteratorTypesArray();
   SizeHints sizes = sizeHints(root);
   for (AffineExpr size : loopSizes(root))
-    nominal.push_back(size ? headrace::nominal(size, sizes) : SizeHints::kDefault);
+    hints.push_back(size ? headrace::sizeHint(size, sizes) : SizeHints::kDefault);
 }
 
 } // namespace headrace

@@ -17,7 +17,7 @@ struct KernelLoops {
   const Machine &machine;
   KernelForm form; // what was decided when it was formed
   llvm::SmallVector<int64_t> ranges;
-  llvm::SmallVector<int64_t> nominal; // ranges, with nominal sizes for open ones
+  llvm::SmallVector<int64_t> hints; // ranges, with size hints for dynamic ones
   llvm::SmallVector<mlir::utils::IteratorType> iterators;
   int64_t elementBytes = 1;
   /// Vectors of booleans are packed bits in registers and bytes in memory: kept scalar.

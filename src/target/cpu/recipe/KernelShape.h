@@ -14,23 +14,23 @@ bool reducesRows(mlir::linalg::GenericOp op);
 llvm::SmallVector<std::string> reductionAxes(mlir::Operation *op);
 /// Whether the last dimension of the result is the last one of what is read along it.
 bool readsAlong(mlir::linalg::GenericOp op, unsigned dim);
-/// How many elements apart two neighbours along `dim` lie in what the operand holds; 0 where it is
+/// How many elements apart two neighbours along `dim` are in what the operand holds; 0 if it is
 /// not read along `dim`, or its sizes are not known.
 int64_t distanceAlong(mlir::linalg::GenericOp op, unsigned operand, unsigned dim);
 /// How many rows of the first operand, read side by side, the nearest cache holds: their lines
-/// compete for the same places where rows lie a power of two apart.
+/// compete for the same places if rows lie a power of two apart.
 int64_t rowsHeld(const Machine &machine, mlir::linalg::GenericOp op, unsigned row,
                  int64_t elementBytes);
 /// How many of `size` rows a register tile takes, at most `most`. `even`: only tiles that divide
 /// the rows, so that the rows can be shared among cells.
 int64_t rowTile(int64_t size, int64_t most, bool even);
-/// The dimension along which the only operand lies in memory, if that is not the result's and both
+/// The dimension along which the only operand is in memory, if that is not the result's and both
 /// fill squares of vectors.
 std::optional<int64_t> dimReadAcross(const KernelLoops &loops);
-/// Whether the kernel is a product whose right side lies along what is summed up, in matrices that
-/// its tiles can copy into the order of the columns.
+/// Whether the kernel is a product whose right-hand side lies along the reduced dimension, in
+/// matrices that its tiles can copy into the order of the columns.
 bool liesAlongSum(const KernelLoops &loops);
-/// The length of the rows that all reductions of the kernel are over; 0 where it is open, or they
+/// The length of the rows that all reductions of the kernel are over; 0 if it is dynamic, or they
 /// differ.
 int64_t rowLength(const KernelLoops &loops);
 /// The root's dimensions that lie along the rows: those it reduces, and those along which it uses

@@ -71,7 +71,7 @@ std::string KernelScheduler::whyPlain() const {
   if (llvm::all_of(reductions, reducesRows))
     return llvm::all_of(reductions, combinesInAnyOrder)
                ? ""
-               : "the order in which it combines elements may matter";
+               : "its reduction may depend on the order of the elements";
   if (reductions.size() > 1)
     return "it has several reductions, and not all are along rows";
   return TileScheduler(loops).applies()
@@ -236,7 +236,7 @@ CpuSchedule KernelScheduler::proposePoints() const {
     return schedule;
   }
   int64_t vector = schedule.vector = vectorLength(size);
-  // A long dimension is cut as well, evenly where it can be.
+  // A long dimension is cut as well, evenly if it can be.
   if (size > 2 * kElementwiseCell) {
     for (int64_t candidate = kElementwiseCell * 2;
          candidate >= kElementwiseCell / 4 && !schedule.cell; candidate -= vector)

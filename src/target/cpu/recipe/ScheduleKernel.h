@@ -1,4 +1,4 @@
-// Schedules of a kernel on a processor: the one that should be fastest, which others are legal, and
+// Schedules of a kernel on a CPU: the one that should be fastest, which others are legal, and
 // the steps of the recipe that carries one out.
 #pragma once
 

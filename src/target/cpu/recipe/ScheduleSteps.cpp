@@ -51,7 +51,7 @@ private:
         break;
       last = axisName(root, dim);
       steps.parallel(root, last);
-      cells *= loops.nominal[dim];
+      cells *= loops.hints[dim];
     }
     computeInside(last);
   }

@@ -73,7 +73,7 @@ int64_t TileScheduler::cellsInCache() const {
                     kMaxCells);
 }
 
-/// Tiles of the columns of the root as it was formed, where these rows are in a tile.
+/// Tiles of the columns of the root as it was formed, if these rows are in a tile.
 int64_t TileScheduler::proposeColumns(std::optional<int64_t> rows) const {
   int64_t twoVectors = 2 * loops.lanes();
   if (loops.isOpen(parallel.back()))
@@ -100,14 +100,14 @@ int64_t TileScheduler::proposeColumns(std::optional<int64_t> rows) const {
 }
 
 /// Whether the lines of constant weights, which are not packed, lie far apart beyond the core's own
-/// cache: the more of each is read at a time the better, where registers suffice for several rows.
+/// cache: the more of each is read at a time the better, if registers suffice for several rows.
 bool TileScheduler::readsFarLines() const {
   constexpr int64_t enoughRegisters = 32;
   return loops.form.packing.columns == 1 && loops.machine.vectorRegisters >= enoughRegisters &&
          isContraction(anchor) && operandBytes(1) > loops.machine.rates.coreCacheBytes / 2;
 }
 
-/// Whether the weights come from memory, where panels of them can be fetched ahead of their use.
+/// Whether the weights come from memory, if panels of them can be fetched ahead of their use.
 bool TileScheduler::prefetchesPanels() const {
   if (!isContraction(anchor))
     return false;
@@ -135,7 +135,7 @@ std::string TileScheduler::refusalIfPacked(const CpuSchedule &schedule) const {
   all.features = loops.form.packing.features;
   if (std::string reason = all.refusalOf(schedule.columns); !reason.empty())
     return "columns: " + reason;
-  // Packed by one column, weights lie along what is summed up: a product has no tiles then.
+  // Packed by one column, weights lie along the reduced dimension: a product has no tiles then.
   if (schedule.columns == 1)
     return "columns: expected at least 2";
   int64_t blocks = all.features / schedule.columns;
@@ -145,7 +145,7 @@ std::string TileScheduler::refusalIfPacked(const CpuSchedule &schedule) const {
   return refusalOfRest(schedule);
 }
 
-/// Refusals that do not depend on how the weights are packed.
+/// Rejections that do not depend on how the weights are packed.
 std::string TileScheduler::refusalOfRest(const CpuSchedule &schedule) const {
   if (schedule.rows < 1 || schedule.rows * vectorsOf(schedule.columns) > kMaxVectors)
     return "rows: expected at least 1, and a tile of at most " + std::to_string(kMaxVectors) +
@@ -222,7 +222,7 @@ bool TileScheduler::featuresComeFirst(const CpuSchedule &schedule) const {
     double cells = 1;
     for (int64_t dim : parallel)
       if (tile.grid[dim] && isFeatureBlock(anchor, dim) == features)
-        cells *= std::ceil(static_cast<double>(loops.nominal[dim]) /
+        cells *= std::ceil(static_cast<double>(loops.hints[dim]) /
                            static_cast<double>(tile.grid[dim]));
     return cells;
   };
@@ -239,17 +239,17 @@ double TileScheduler::operandBytes(unsigned operand) const {
   auto bytes = static_cast<double>(loops.elementBytes);
   for (auto [size, expr] :
        llvm::zip(type.getShape(), op.getIndexingMapsArray()[operand].getResults())) {
-    int64_t nominal = ShapedType::isDynamic(size) ? 1 : size;
-    for (size_t dim = 0; ShapedType::isDynamic(size) && dim < loops.nominal.size(); ++dim)
+    int64_t hint = ShapedType::isDynamic(size) ? 1 : size;
+    for (size_t dim = 0; ShapedType::isDynamic(size) && dim < loops.hints.size(); ++dim)
       if (expr.isFunctionOfDim(dim))
-        nominal = std::max(nominal, loops.nominal[dim]);
-    bytes *= static_cast<double>(nominal);
+        hint = std::max(hint, loops.hints[dim]);
+    bytes *= static_cast<double>(hint);
   }
   return bytes;
 }
 
-/// Panels of the right side are copied where their rows lie so far apart that the copy is less than
-/// what finding them costs, over and over, all tiles of rows.
+/// Panels of the right-hand side are copied if their rows lie so far apart that the copy is less
+/// than what finding them costs, over and over, all tiles of rows.
 bool TileScheduler::packingPays(const Tile &tile) const {
   constexpr int64_t kWorthwhileUses = 8;
   if (!byColumns || anchor != loops.contents.root)
@@ -260,8 +260,8 @@ bool TileScheduler::packingPays(const Tile &tile) const {
   for (auto [dim, kind] : llvm::enumerate(loops.iterators))
     if (kind == IteratorType::reduction)
       spanned +=
-          (loops.nominal[dim] - 1) * distanceAlong(anchor, /*operand=*/1, dim) * loops.elementBytes;
-  int64_t rows = tile.grid[*row] ? tile.grid[*row] : loops.nominal[*row];
+          (loops.hints[dim] - 1) * distanceAlong(anchor, /*operand=*/1, dim) * loops.elementBytes;
+  int64_t rows = tile.grid[*row] ? tile.grid[*row] : loops.hints[*row];
   Value right = linalg::GenericOp(anchor)->getOperand(1);
   bool isInput = isa<BlockArgument>(right) || right.getDefiningOp<bufferization::ToTensorOp>();
   return isInput && spanned > loops.machine.translatedBytes &&
@@ -269,7 +269,7 @@ bool TileScheduler::packingPays(const Tile &tile) const {
 }
 
 /// The root's cells, loops and register tile; everything else is computed tile by tile. Returns
-/// the loop inside which all rows of a cell use the same columns, where those come first.
+/// the loop inside which all rows of a cell use the same columns, if those come first.
 std::string TileScheduler::writeTiles(const Tile &tile, ArrayRef<int64_t> order,
                                       StepWriter &steps) const {
   Operation *root = loops.contents.root;
@@ -312,7 +312,7 @@ std::string TileScheduler::writeTiles(const Tile &tile, ArrayRef<int64_t> order,
     if (op == root)
       continue;
     steps.computeAt(op, root, place);
-    // Its axes beside the root's: those of the tile innermost.
+    // Its axes next to the root's: those of the tile innermost.
     auto generic = cast<linalg::GenericOp>(op);
     SmallVector<std::string> single, kept;
     for (unsigned dim = 0; dim < generic.getNumLoops(); ++dim)
@@ -371,15 +371,16 @@ void TileScheduler::chooseGrid(Tile &tile, int64_t wantedCells) const {
     int64_t unit = tile.sizes[dim];
     if (ShapedType::isDynamic(loops.ranges[dim])) {
       tile.grid[dim] = unit;
-      cells *= std::max<int64_t>(1, loops.nominal[dim] / unit);
+      cells *= std::max<int64_t>(1, loops.hints[dim] / unit);
       continue;
     }
     int64_t count = (loops.ranges[dim] + unit - 1) / unit;
     int64_t wanted = (2 * wantedCells + cells - 1) / cells;
     int64_t group = std::max<int64_t>(1, count / wanted);
     while (!leavesRemainder(dim, unit) && count % group != 0)
-      --group; // whole cells where there can be
-    group = count % group == 0 ? count / evenCells(count, count / group) : group;
+      --group; // whole cells if there can be
+    if (rowsFirst && dim == *row && count % group == 0)
+      group = count / evenCells(count, count / group);
     if (count == 1)
       continue;
     tile.grid[dim] = unit * group;
@@ -403,7 +404,7 @@ std::optional<int64_t> TileScheduler::findRow() const {
     auto sharesWeights = [&](int64_t dim) {
       return maps[0].isFunctionOfDim(dim) && !maps[1].isFunctionOfDim(dim);
     };
-    // Of a known number where these use most registers, else of an open one; a batch of two comes
+    // Of a known number if these use most registers, else of an open one; a batch of two comes
     // last.
     if (auto dim = find([&](int64_t dim) {
           return isStatic(dim) && loops.ranges[dim] >= many && sharesWeights(dim);

@@ -53,7 +53,7 @@ struct Join {
     return join.into && join.parts.size() > 1 ? std::optional(join) : std::nullopt;
   }
 
-  /// The first dimension of more than one element, where no part begins or ends within it.
+  /// The first dimension of more than one element, if no part begins or ends within it.
   std::optional<unsigned> rowDim() {
     SmallVector<OpFoldResult> sizes = into.getMixedSizes();
     for (auto [dim, size] : llvm::enumerate(sizes)) {
@@ -68,7 +68,7 @@ struct Join {
     return std::nullopt;
   }
 
-  /// Rows of a cell: all of them where the join is too small to be shared.
+  /// Rows of a cell: all of them if the join is too small to be shared.
   int64_t rowsOfCell(unsigned dim) {
     RankedTensorType type = into.getType();
     int64_t bytes = std::max<int64_t>(type.getElementTypeBitWidth() / 8, 1);
@@ -81,7 +81,7 @@ struct Join {
     if (type.hasStaticShape() && count * bytes < kFewestBytes)
       return count;
     rows = std::min(rows, std::max<int64_t>(count / kWantedCells, 1));
-    // Whole cells where there can be.
+    // Whole cells if there can be.
     for (int64_t even = rows; 2 * even > rows; --even)
       if (count % even == 0)
         return even;

@@ -7,8 +7,8 @@
 //   scf.for %step { scf.for tiles of columns { scf.for %k { vector.transfer_read ... } }
 //                   scf.for { vector.transfer_read ; math.tanh ; vector.transfer_write } }
 //
-// Weights that lie along the columns are added up in tiles of registers; those that lie along the
-// sums, four rows at a time along vectors; products of bytes are summed as such (ByteSteps.h).
+// Weights that lie along the columns are accumulated in tiles of registers; those that lie along
+// the sums, four rows at a time along vectors; int8 matmuls are summed as such (ByteSteps.h).
 // States of a step that are functions of the same gates are computed together.
 //
 // Why: a step depends on the one before, so that a recipe, which speaks of stages side by side, has

@@ -81,7 +81,7 @@ private:
   }
 
   bool addOperator(linalg::GenericOp op) {
-    // Fusion keeps a result without users where only it tells a size.
+    // Fusion keeps a result without users if only it tells a size.
     auto used = llvm::make_filter_range(op->getResults(), [](Value v) { return !v.use_empty(); });
     if (!llvm::hasSingleElement(used))
       return refuse(op, "expected one result");
@@ -172,7 +172,7 @@ private:
     return true;
   }
 
-  /// Results the kernel stores lie there, others in a temporary.
+  /// The results that the kernel stores are written there, others to a temporary.
   bool placeResults() {
     for (WalkOp &entry : plan.ops)
       plan.places[entry.result] = {WalkPlace::Kind::Tile, {}};

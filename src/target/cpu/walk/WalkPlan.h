@@ -28,7 +28,7 @@ struct WalkOp {
   llvm::SmallVector<int> axes;          // of each of its loops
   llvm::SmallVector<mlir::Value> inits; // what results start from; null: nothing
   mlir::Operation *combiner = nullptr;  // what a reduction combines two values by
-  bool accumulates = false;             // combines over the rows
+  bool accumulates = false;             // reduces over the rows
   int stage = 0;
 
   mlir::AffineMap resultMap() { return op.getIndexingMapMatchingResult(result); }

@@ -10,7 +10,7 @@
 
 namespace headrace {
 
-/// A row of the tile that is being computed: its number in all of the rows and in the tile. Where
+/// A row of the tile that is being computed: its number in all of the rows and in the tile. If
 /// vectors lie along the rows, the first of a vector of them.
 struct WalkRow {
   mlir::Value absolute, inTile;
@@ -46,8 +46,8 @@ protected:
   mlir::Value outside(const mlir::IRMapping &mapping, mlir::Value value) {
     return mapping.contains(value) ? mapping.lookup(value) : scalars.lookupOrDefault(value);
   }
-  /// Brings carried accumulators to the results: vectors into one number where they lie along what
-  /// is combined, all rows into one where those are.
+  /// Brings carried accumulators to the results: vectors into one number if they lie along what
+  /// is combined, all rows into one if those are.
   void finish(WalkStage &stage, llvm::ArrayRef<WalkRow> rows, const Axes &at,
               llvm::ArrayRef<WalkAccumulators> parts);
   mlir::Value reduceVector(WalkOp &op, mlir::Value vector);
@@ -75,7 +75,7 @@ protected:
   int64_t vectorBytes;
   mlir::Value block;
   /// How many rows ahead is fetched what is read; 0: nothing. Rows are short and read several at a
-  /// time, in which the processor sees no pattern.
+  /// time, in which the CPU sees no pattern.
   int64_t aheadRows = 0;
   mlir::IRMapping scalars; // indices and constants of the loop's body
 

@@ -137,7 +137,7 @@ private:
     }
   }
 
-  /// Loops over the stage's axes: what the results have outside, what is combined away inside,
+  /// Loops over the stage's axes: what the results have outside, the reduced dimensions inside,
   /// carried in registers.
   void emitLoops(WalkStage &stage, ArrayRef<WalkRow> rows) {
     SmallVector<int> outer, inner;
@@ -205,7 +205,7 @@ private:
     });
   }
 
-  /// Whole vectors along the stage's vector axis, then what is left over: one narrower vector where
+  /// Whole vectors along the stage's vector axis, then what is left over: one narrower vector if
   /// the size is known, else an element at a time. The first `wholeCount` of the carried values
   /// belong to whole vectors, the others to what is left over.
   SmallVector<Value> overVectors(WalkStage &stage, const Axes &at, ValueRange state,
@@ -355,7 +355,7 @@ struct CpuWalkRowsPass : impl::CpuWalkRowsPassBase<CpuWalkRowsPass> {
   }
 
 private:
-  /// Says which reductions have no dimension that vectors could lie along.
+  /// Says which reductions have no dimension that vectors could be along.
   static void noteScalars(ModuleOp module, WalkPlan &plan) {
     std::string notes;
     for (WalkStage &stage : plan.stages)

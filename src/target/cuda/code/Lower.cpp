@@ -5,8 +5,8 @@
 // After:
 //   llvm.func @k(%x: !llvm.ptr<1>) attributes {nvvm.kernel} { ... llvm.call @hr_exp_f32 ... }
 //
-// Elementary functions are calls into a module of our own (DeviceMath.c) that is linked in. Indices
-// have 32 bits where all memory of a kernel is that small: divisions cost a fraction then.
+// Math functions are calls into a module of our own (DeviceMath.c) that is linked in. Indices
+// have 32 bits if all memory of a kernel is that small: divisions cost a fraction then.
 #include "target/cuda/Passes.h"
 #include "target/cuda/write/KernelWriter.h"
 
@@ -55,7 +55,7 @@ LLVM::LLVMFuncOp deviceFunction(gpu::GPUModuleOp module, Operation &op, Type typ
   return b.create<LLVM::LLVMFuncOp>(op.getLoc(), name, LLVM::LLVMFunctionType::get(type, operands));
 }
 
-/// Half precision and small integers are computed in the next wider type that has functions.
+/// f16, bf16 and small integers are computed in the next wider type that has functions.
 void callDeviceMath(gpu::GPUModuleOp module) {
   SmallVector<Operation *> calls;
   module.walk([&](Operation *op) {

@@ -12,7 +12,7 @@ using namespace mlir;
 namespace headrace::cuda {
 namespace {
 
-/// cuBLAS's product, in single precision (never less exact) or of halves.
+/// cuBLAS's product, in f32 (never less exact) or of halves.
 class CuBlasContraction final : public LibraryContraction {
 public:
   StringRef name() const override { return "cublas"; }

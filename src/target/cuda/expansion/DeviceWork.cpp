@@ -14,7 +14,7 @@ Work deviceWork(Operation *op, const Machine &machine, double efficiency, double
   }
   double results = 1;
   for (AffineExpr size : shapeOf(op->getResult(0)))
-    results *= static_cast<double>(nominal(size, sizes));
+    results *= static_cast<double>(sizeHint(size, sizes));
   work.parts = std::clamp(results / (tile * tile), 1.0, static_cast<double>(machine.rates.threads));
   return work;
 }
@@ -24,7 +24,7 @@ Work deviceLibraryWork(Operation *op, const Machine &machine, double efficiency)
   work.kernelCalls = 0;
   work.libraryCalls = 1;
   if (op->hasOneUse()) {
-    double result = nominalBytes(op->getResult(0), sizeHints(op));
+    double result = bytesAtHints(op->getResult(0), sizeHints(op));
     work.move(2 * result, 2 * result);
   }
   return work;

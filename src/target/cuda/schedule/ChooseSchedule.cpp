@@ -11,14 +11,14 @@ using namespace mlir;
 namespace headrace::cuda {
 namespace {
 
-/// Copying rows that do not begin at multiples of 16 bytes pays where the product takes much
+/// Copying rows that do not begin at multiples of 16 bytes pays if the product takes much
 /// longer.
 bool readsWell(const Product &product) {
   constexpr int64_t kRowElements = 8, kMinCopied = 512;
   auto readsInPlace = [](OpOperand *operand) {
     return kernelShape(operand->get())->back().isMultipleOf(kRowElements);
   };
-  auto isLarge = [&](ArrayRef<unsigned> loops) { return product.nominalSize(loops) >= kMinCopied; };
+  auto isLarge = [&](ArrayRef<unsigned> loops) { return product.hintedSize(loops) >= kMinCopied; };
   return (readsInPlace(product.a) && readsInPlace(product.b)) ||
          (isLarge(product.m) && isLarge(product.n) && isLarge(product.k));
 }
@@ -26,7 +26,7 @@ bool readsWell(const Product &product) {
 /// Products of fewer rows or columns are sums of rows.
 bool fillsTiles(const Product &product) {
   constexpr int64_t kFewest = 16;
-  return product.nominalSize(product.m) >= kFewest && product.nominalSize(product.n) >= kFewest;
+  return product.hintedSize(product.m) >= kFewest && product.hintedSize(product.n) >= kFewest;
 }
 
 class Chooser {

@@ -20,7 +20,7 @@ std::string chooseSchedules(mlir::func::FuncOp kernel, bool hasWarpgroups,
                             const GivenSchedules &given = {});
 
 /// Whether the operation is a product, of as many rows and columns as tensor cores take, in half
-/// precision: then they add it up in single, whatever the type of its result.
+/// precision: then they accumulate it in f32, whatever the type of its result.
 bool addsUpOnTensorCores(mlir::Operation *op);
 
 } // namespace headrace::cuda

@@ -13,7 +13,7 @@ namespace headrace::cuda {
 struct LaunchLine {
   std::string stage;
   GivenSchedule given;
-  int line = 0; // where it stands in the text
+  int line = 0; // where it is in the text
 };
 
 /// Throws `Error` (line and column, what was expected, what was found).

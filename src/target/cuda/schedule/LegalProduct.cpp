@@ -161,7 +161,7 @@ std::optional<Unsupported> refusedPadding(const Product &product, const Schedule
 std::optional<Unsupported> refusedWarpgroups(const Product &product, const Schedule &schedule) {
   using Shape = WarpgroupShape;
   constexpr int64_t kMaxBox = 256;        // elements that the copy engine takes along a dimension
-  constexpr int64_t kOtherRegisters = 32; // of a thread, beside its sums
+  constexpr int64_t kOtherRegisters = 32; // of a thread, next to its sums
   constexpr int64_t kRowElements = Shape::kRowBytes / Shape::kElementBytes;
   if (auto refusal = notMultiple("tileM", schedule.tileM, Shape::kGroupRows, kMaxBox))
     return refusal;

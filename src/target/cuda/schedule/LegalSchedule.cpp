@@ -30,7 +30,7 @@ int64_t neighbours(const Reads &reads, unsigned dim, AffineExpr size) {
   return width;
 }
 
-/// The reduction's elements lie beside each other: those of its operands of most dimensions.
+/// The reduction's elements are adjacent: those of its operands of most dimensions.
 bool readsAlong(linalg::GenericOp reduction, unsigned dim) {
   unsigned rank = 0;
   for (OpOperand *operand : reduction.getDpsInputOperands())

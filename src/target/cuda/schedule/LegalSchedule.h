@@ -37,7 +37,7 @@ struct PointForm {
 };
 FormOrReason<PointForm> pointsOf(mlir::Operation *op);
 
-/// Rows: everything that is combined on the way is combined along the last dimension and needed per
+/// Rows: everything that is reduced on the way is reduced along the last dimension and needed per
 /// row, as in softmax, normalizations and sums of rows.
 struct RowForm {
   mlir::AffineExpr rows, columns; // how many there are
@@ -45,17 +45,17 @@ struct RowForm {
 };
 FormOrReason<RowForm> rowsOf(mlir::Operation *op);
 
-/// Columns: a reduction of known size of what lies in memory.
+/// Columns: a reduction of known size of what is in memory.
 struct ColumnForm {
-  int64_t items = 1, depth = 1; // points of the result, and elements combined in each
-  int64_t maxVector = 1;        // neighbours that are combined
-  bool liesAlong = false;       // elements that are reduced lie beside each other
+  int64_t items = 1, depth = 1; // points of the result, and elements reduced in each
+  int64_t maxVector = 1;        // neighbours that are reduced
+  bool liesAlong = false;       // elements that are reduced are adjacent
 };
 FormOrReason<ColumnForm> columnsOf(mlir::Operation *op);
 
 /// Tiles: one tensor is read that lies along another dimension than the result's last.
 struct TileForm {
-  llvm::SmallVector<int64_t> along; // the dimensions of the result along which it may lie
+  llvm::SmallVector<int64_t> along; // the dimensions of the result along which it may be
 };
 FormOrReason<TileForm> tilesOf(mlir::Operation *op);
 

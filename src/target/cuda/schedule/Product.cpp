@@ -47,8 +47,8 @@ AffineExpr Product::size(ArrayRef<unsigned> loops) const {
   return size;
 }
 
-int64_t Product::nominalSize(ArrayRef<unsigned> loops) const {
-  return nominal(size(loops), sizeHints(op));
+int64_t Product::hintedSize(ArrayRef<unsigned> loops) const {
+  return sizeHint(size(loops), sizeHints(op));
 }
 
 std::optional<Product> productOf(linalg::GenericOp op) {

@@ -14,7 +14,7 @@ struct Product {
 
   mlir::AffineExpr size(llvm::ArrayRef<unsigned> loops) const;
   /// The product of these loops' sizes, with size hints for dynamic dimensions.
-  int64_t nominalSize(llvm::ArrayRef<unsigned> loops) const;
+  int64_t hintedSize(llvm::ArrayRef<unsigned> loops) const;
 };
 
 /// The reduction as a matmul; nothing if it is not one. The last loop of the result is one

@@ -40,7 +40,7 @@ Schedule rows(Operation *op, const RowForm &form) {
   }
   int64_t vectors = llvm::divideCeil(*columns, schedule.vector);
   int64_t lanes = llvm::PowerOf2Ceil(llvm::divideCeil(vectors, kMaxHeld / schedule.vector));
-  // A warp where that is enough, and a part of one for short rows.
+  // A warp if that is enough, and a part of one for short rows.
   schedule.lanes = lanes > kWarp ? lanes : std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
   if (schedule.lanes > kMaxThreads)
     schedule.lanes = kMaxThreads;
@@ -51,7 +51,7 @@ Schedule rows(Operation *op, const RowForm &form) {
   return schedule;
 }
 
-/// Several blocks share what a result is combined of.
+/// Several blocks share the reduction of a result.
 Schedule columns(Operation *op, const ColumnForm &form) {
   constexpr int64_t kEnoughThreads = 1 << 17, kMaxSplits = 512;
   constexpr int64_t kMinPart = 64, kMinShared = 16; // of a thread
@@ -99,7 +99,7 @@ constexpr ProductTile kUnevenTiles[] = {{128, 128, 8, 8, 256, 0.82}, {128, 64, 8
                                         {32, 32, 4, 4, 64, 0.49}};
 const ProductModel kUneven{kUnevenTiles, 10, 0.18, 15};
 
-/// Convolutions, where each element is looked for: it takes more warps to hide that, and longer to
+/// Convolutions, if each element is looked for: it takes more warps to hide that, and longer to
 /// begin.
 constexpr ProductTile kSearchedTiles[] = {{128, 128, 8, 8, 256, 0.82},
                                           {128, 64, 8, 8, 128, 0.72},
@@ -124,13 +124,13 @@ const ProductModel &modelOf(const Product &product, bool onTensorCores) {
 
 /// How long a multiprocessor has to do with its tiles, in multiplications: by their number, all
 /// going through theirs at the same time; by what a tile reaches; and by the partial sums that
-/// blocks leave where several share the depth of a tile.
+/// blocks leave if several share the depth of a tile.
 double productCost(const Product &product, const ProductModel &model, const ProductTile &tile,
                    int64_t splits) {
   constexpr double kMaxWarps = 16; // that fit on a multiprocessor
   // The second launch of partial sums, and bytes of them in the time of a multiplication.
   constexpr double kAdding = 156'000, kBytes = 53;
-  auto size = [&](ArrayRef<unsigned> loops) { return product.nominalSize(loops); };
+  auto size = [&](ArrayRef<unsigned> loops) { return product.hintedSize(loops); };
   int64_t rows = size(product.m), columns = size(product.n), batches = size(product.batch);
   int64_t blocks =
       llvm::divideCeil(rows, tile.m) * llvm::divideCeil(columns, tile.n) * batches * splits;
@@ -191,12 +191,12 @@ int64_t fittingStages(Schedule schedule) {
 /// Tiles as wide as keeps the multiprocessors busy: all go through their tiles at the same time, so
 /// that a few tiles more may cost as much as another for each. Narrow ones read more often.
 Schedule warpgroups(const Product &product) {
-  // Rows that begin at lines of the cache are read faster; copying pays where that is done often.
+  // Rows that begin at lines of the cache are read faster; copying pays if that is done often.
   constexpr int64_t kRowElements = 8, kLineElements = 64, kMinAligned = 2048;
   constexpr int64_t kWidths[] = {256, 192, 128, 64}, kBesides = 24;
-  int64_t rows = product.nominalSize(product.m);
+  int64_t rows = product.hintedSize(product.m);
   int64_t columns = *constantSize(product.size(product.n));
-  int64_t batches = product.nominalSize(product.batch);
+  int64_t batches = product.hintedSize(product.batch);
   int64_t least = std::min(rows, columns);
   Schedule schedule;
   schedule.kind = Schedule::Kind::Warpgroups;

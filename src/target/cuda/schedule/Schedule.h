@@ -15,7 +15,7 @@ inline constexpr llvm::StringLiteral kScheduleAttr = "cuda.schedule";
 struct Schedule {
   enum class Kind {
     Points,      // a thread has `vector` neighbouring points of the result
-    Rows,        // `lanes` threads share a row; its elements stay in registers where `held` > 0
+    Rows,        // `lanes` threads share a row; its elements stay in registers if `held` > 0
     Columns,     // a thread (or block: `lanes` > 1) has a column; `splits` of them share it
     Tiles,       // a block moves a square tile through shared memory (transposes)
     Product,     // a block has a tile of a matrix product in registers
@@ -28,7 +28,7 @@ struct Schedule {
   // Rows
   int64_t lanes = 0;
   int64_t held = 0; // vectors of a row that each of its threads holds
-  // Columns, Product, TensorCores: blocks that share what is combined
+  // Columns, Product, TensorCores: blocks that share the reduction
   int64_t splits = 1;
   // Tiles: the dimension of the result along which what is read lies
   int64_t along = 0;

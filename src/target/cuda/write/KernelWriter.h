@@ -53,7 +53,7 @@ public:
   mlir::Value tensorMap(const TensorPlace &place, llvm::ArrayRef<mlir::AffineExpr> shape,
                         mlir::Type element, llvm::ArrayRef<int64_t> box, int64_t swizzleBytes);
 
-  /// So many blocks at least are to fit on a multiprocessor: bounds the registers.
+  /// This many blocks at least are to fit on a multiprocessor: bounds the registers.
   void setResidentBlocks(int64_t blocks);
   /// Ends the function. Returns its launch over a grid of this many blocks.
   mlir::DictionaryAttr finish(llvm::ArrayRef<mlir::AffineExpr> grid);

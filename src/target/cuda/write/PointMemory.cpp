@@ -1,4 +1,4 @@
-// Elements of tensors in memory: which of them lie beside each other, loads and stores.
+// Elements of tensors in memory: which of them are adjacent, loads and stores.
 #include "target/cuda/write/PointWriter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -63,7 +63,7 @@ Value PointWriter::elementAddress(const TensorMemory &memory, AffineExpr offset,
   return constant ? moved(constant).getResult() : address;
 }
 
-/// The address of a lane, from that of the first where lanes lie at equal distances.
+/// The address of a lane, from that of the first if lanes lie at equal distances.
 Value PointWriter::laneAddress(const TensorMemory &memory, const Access &access, Value &first,
                                unsigned lane) {
   if (lane > 0 && first && access.step)

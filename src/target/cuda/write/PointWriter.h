@@ -3,7 +3,7 @@
 // A kernel of level 2 says by indexing maps which elements each point reads. Points here are lists
 // of affine expressions over *coordinates* (numbers that a thread has: its place in the grid, the
 // variable of a loop) and the program's symbols, so that maps compose, and so that it is known
-// which elements lie beside each other. The element of a value that has no memory is computed where
+// which elements are adjacent. The element of a value that has no memory is computed where
 // it is read; a value computed at a point once is not computed again.
 #pragma once
 
@@ -41,7 +41,7 @@ mlir::AffineExpr loopSize(mlir::linalg::GenericOp op, unsigned dim);
 mlir::Operation *combinerOf(mlir::linalg::GenericOp op);
 /// `combiner` of two values.
 mlir::Value combine(mlir::OpBuilder &b, mlir::Operation *combiner, mlir::Value a, mlir::Value c);
-/// The value a reduction starts from where that is the same for all of its points.
+/// The value a reduction starts from if that is the same for all of its points.
 mlir::Value startOf(mlir::linalg::GenericOp op);
 /// The loops' positions at a point of the result; empty if it does not determine the parallel
 /// ones. Reduction loops have none (null).
@@ -109,14 +109,14 @@ public:
     mlir::OpBuilder::InsertionGuard guard;
   };
 
-  /// `then` where the condition holds, `otherwise` where not; both give one value per lane.
+  /// `then` if the condition holds, `otherwise` if not; both give one value per lane.
   Pack choose(mlir::Value condition, llvm::ArrayRef<mlir::Type> types,
               llvm::function_ref<Pack()> then, llvm::function_ref<Pack()> otherwise);
 
 private:
   struct Access {
     mlir::AffineExpr offset;     // in elements
-    unsigned run;                // lanes that lie beside each other
+    unsigned run;                // lanes that are adjacent
     std::optional<int64_t> step; // from a lane to the next
   };
   Access accessOf(const TensorMemory &memory, llvm::ArrayRef<mlir::AffineExpr> point);

@@ -271,7 +271,7 @@ void ProductTiles::storePoints(Value row, Value column, ArrayRef<Value> values) 
 }
 
 SmallVector<Value> ProductTiles::multiplyAll() {
-  // Tiles of the depth: whole ones, and one that is filled up. Where the depth is known the loop
+  // Tiles of the depth: whole ones, and one that is filled up. If the depth is known the loop
   // reads whole tiles only, after what is left over; else every tile is read with care.
   AffineExpr depth = product.size(product.k);
   std::optional<int64_t> known = constantValue(depth);

@@ -4,13 +4,13 @@
 // Two buffers in shared memory, so that there is one barrier per tile. If a side is not a multiple
 // of the tile, its last tile begins earlier, so that it ends with the side; it does not store
 // elements that another tile stores. If a side is shorter than a tile, or of unknown size, its
-// last row or column is computed again and dropped. Zeros fill up the depth: where it is known, in
+// last row or column is computed again and dropped. Zeros fill up the depth: if it is known, in
 // the first tile, so that the loop reads without asking. A convolution is the same with loops of
-// the window in k: the image is read where it lies.
+// the window in k: the image is read where it is.
 //
-// Split-K (`splits`): where there are few tiles, several blocks share the depth of each. They leave
-// partial sums in the workspace, which a second launch adds up in order, with all that follows the
-// product.
+// Split-K (`splits`): if there are few tiles, several blocks share the depth of each. They leave
+// partial sums in the workspace, which a second launch accumulates in order, with all that follows
+// the product.
 #pragma once
 
 #include "target/cuda/schedule/Product.h"
@@ -40,7 +40,7 @@ protected:
     int64_t stride = 0;             // of rows in shared memory, in elements
     mlir::Value shared;
     /// For each load, its place in the tile and the loops of the outer positions, none of them
-    /// beyond the edge: those of the vector's beginning, or of each lane where an edge may cut it.
+    /// beyond the edge: those of the vector's beginning, or of each lane if an edge may cut it.
     struct Load {
       mlir::Value outerInTile, kInTile; // of the first load
       int64_t outerStep, kStep;         // further on from there

@@ -7,7 +7,7 @@
 //   %y = linalg.generic ins(%x, %a, %b) outs(%b) { yield %quotient }
 //
 // Such operations come of reductions over a single element. Values that both compute are written
-// once where they share a launch; unused ones are dropped.
+// once if they share a launch; unused ones are dropped.
 #include "target/cuda/Passes.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"

@@ -1,4 +1,4 @@
-// Level 2: products of half precision are added up in single, and rounded once.
+// Level 2: products of f16 and bf16 are accumulated in f32, and rounded once.
 //
 // Before:
 //   %c = linalg.generic ins(%a, %b) outs(%zero) { yield %sum + %a * %b }        // all bf16
@@ -7,7 +7,7 @@
 //   %c = linalg.generic ins(%s) outs(%e) { yield truncf(%s) }
 //
 // Operands stay narrow, as memory wants them; ComputeInF32 has decided the rest. Products on
-// tensor cores stay as they are: those add up in single by themselves, and results go through
+// tensor cores stay as they are: those accumulate in f32 by themselves, and results go through
 // shared memory in the type they are stored in.
 #include "dialect/scalar/HalfPrecision.h"
 #include "target/cuda/Passes.h"
@@ -27,7 +27,7 @@ namespace headrace {
 
 namespace {
 
-/// The initial value of the sum, where it is a sum of products in half precision.
+/// The initial value of the sum, if it is a sum of products in f16 and bf16.
 linalg::FillOp startOfHalfSum(linalg::GenericOp op) {
   if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1 || !isHalf(op.getType(0)))
     return {};

@@ -29,7 +29,7 @@ mlir::LogicalResult writeProduct(Stage &stage);
 mlir::LogicalResult writeTensorCores(Stage &stage);
 mlir::LogicalResult writeWarpgroups(Stage &stage);
 
-/// The tensor where its rows have a multiple of that many elements: itself, or a copy in the
+/// The tensor if its rows have a multiple of that many elements: itself, or a copy in the
 /// workspace with zeros at the ends of its rows, by a launch of its own.
 TensorMemory withRowsOfMultiple(Stage &stage, const TensorMemory &memory, int64_t multiple,
                                 const std::string &name);
@@ -38,7 +38,7 @@ TensorMemory withRowsOfMultiple(Stage &stage, const TensorMemory &memory, int64_
 Point delinearized(mlir::AffineExpr index, llvm::ArrayRef<mlir::AffineExpr> sizes);
 /// One coordinate for each expression.
 Point asCoordinates(PointWriter &points, llvm::ArrayRef<mlir::AffineExpr> exprs);
-/// Writes what follows only for threads where the condition holds.
+/// Writes what follows only for threads if the condition holds.
 void onlyWhere(KernelWriter &kernel, mlir::Value condition);
 
 /// `value` of the thread whose number differs in the bits of `mask`, in the same warp.

@@ -1,7 +1,7 @@
 // Tiles of operands on their way into shared memory.
 //
 // One thread copies them into a ring of stages. Both ends of the ring are barriers: "full" waits
-// for the bytes of a stage, "empty" for its readers. Copies fill with zeros what lies beyond a
+// for the bytes of a stage, "empty" for its readers. Copies fill with zeros what is beyond a
 // matrix.
 #include "target/cuda/write/Warpgroups.h"
 

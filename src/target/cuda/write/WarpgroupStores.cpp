@@ -32,7 +32,7 @@ void WarpgroupWriter::storeTile(const Tile &tile, Value sums) {
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   auto last = constantValue(product.size(product.n));
   int64_t width = last && *last % (16 / bytes) == 0 ? 16 / bytes : 1;
-  int64_t across = std::min(kGroup, chunkColumns() / width); // threads beside each other in a row
+  int64_t across = std::min(kGroup, chunkColumns() / width); // threads next to each other in a row
   Value myRow = div(inGroup, word(across)), myColumn = mul(rem(inGroup, word(across)), width);
   int64_t rowsAtOnce = kGroup / across;
 

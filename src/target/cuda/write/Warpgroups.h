@@ -58,7 +58,7 @@ private:
     mlir::OpOperand *operand;
     unsigned outer;                   // loop: m of A, n of B
     int64_t tile;                     // outer elements of a tile
-    llvm::SmallVector<unsigned> dims; // loops of its dimensions, as they lie in memory
+    llvm::SmallVector<unsigned> dims; // loops of its dimensions, as they are in memory
     bool outerLiesTogether; // rather than the depth: tiles are blocks of 128 bytes of `outer`
     mlir::Value map;        // for the copy engine
   };

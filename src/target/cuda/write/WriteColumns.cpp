@@ -7,7 +7,7 @@
 //                                                            a block for each (`lanes` = threads)
 //   s[j] = partial[0, j] + partial[1, j] + ...
 //
-// The reduced dimensions are walked as one, where they lie so in memory a vector at a time. Parts
+// The reduced dimensions are walked as one, if they lie so in memory a vector at a time. Parts
 // and their order depend on sizes alone, so results do not vary from run to run.
 #include "target/cuda/write/Templates.h"
 

@@ -65,7 +65,7 @@ public:
   }
 
 private:
-  /// 32 where every element has an index of that size, with room for the points beyond the end
+  /// 32 if every element has an index of that size, with room for the points beyond the end
   /// that some threads compute and drop.
   int64_t indexBits() {
     for (auto &[value, memory] : memories) {

@@ -8,7 +8,7 @@
 //                c[8][8] += a[8] * b[8] from shared memory, 16 times; registers to shared memory
 //   r = max(c + bias, 0), stored four columns at a time
 //
-// Operands lie in shared memory with rows of A and columns of B as the fastest dimension: a
+// Operands are in shared memory with rows of A and columns of B as the fastest dimension: a
 // thread's eight rows and columns are two vectors of each.
 #include "target/cuda/schedule/TemplateShapes.h"
 #include "target/cuda/write/ProductTiles.h"

@@ -47,7 +47,7 @@ private:
 
   /// A step of the columns that a thread holds.
   struct Column {
-    AffineExpr place; // the last elements of the row where it is beyond the end
+    AffineExpr place; // the last elements of the row if it is beyond the end
     Value isInside;   // null: it always is
   };
   void holdColumns(int64_t count);
@@ -165,7 +165,7 @@ LogicalResult RowWriter::write() {
   if (schedule.held > 0)
     holdColumns(*constantValue(columns));
 
-  // Reductions first, in order: exchanges stand in no branch and in no loop.
+  // Reductions first, in order: exchanges are in no branch and in no loop.
   Point whole = point;
   if (!isReduced())
     whole.push_back(constantDim(0, context));

@@ -11,9 +11,9 @@
 //                registers to shared memory
 //   r = f(c), stored two columns at a time
 //
-// Both operands lie in shared memory with k as the fastest dimension: pairs along it are what the
+// Both operands are in shared memory with k as the fastest dimension: pairs along it are what the
 // instruction takes. Rows are 16 bytes longer than they need to be: the eight rows that a warp
-// reads lie in different banks.
+// reads are in different banks.
 #include "target/cuda/schedule/TemplateShapes.h"
 #include "target/cuda/write/ProductTiles.h"
 

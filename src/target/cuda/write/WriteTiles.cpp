@@ -3,9 +3,9 @@
 // Before:
 //   %r[i, j] = f(%x[j, i])  {cuda.schedule = {kind = "tiles", threads = 256, along = 0}}
 // After:
-//   tile[j][i] = x[j, i]   threads beside each other along i, which is how x lies
+//   tile[j][i] = x[j, i]   threads next to each other along i, which is how x lies
 //   barrier
-//   r[i, j] = f(tile[j][i]) threads beside each other along j, which is how r lies
+//   r[i, j] = f(tile[j][i]) threads next to each other along j, which is how r lies
 #include "target/cuda/schedule/TemplateShapes.h"
 #include "target/cuda/write/Reads.h"
 #include "target/cuda/write/Templates.h"
@@ -40,7 +40,7 @@ LogicalResult writeTiles(Stage &stage) {
   int64_t rows = schedule.threads / kTile;
   Type element = stage.memories.find(moved.value)->second.element;
   unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  // One column more, so that a column's elements lie in different banks.
+  // One column more, so that a column's elements are in different banks.
   Value shared = kernel.shared(kTile * (kTile + 1) * bytes);
   auto slot = [&](Value row, Value column) -> Value {
     Value place = b.create<arith::AddIOp>(

@@ -8,7 +8,7 @@
 //   two warp groups:  wait for a stage, multiply it into 64 rows each (wgmma), free it;
 //                     then r = f(c), through shared memory, stored 16 bytes at a time
 //
-// Copies fill with zeros what lies beyond a matrix, so the depth needs no care; rows and columns
+// Copies fill with zeros what is beyond a matrix, so the depth needs no care; rows and columns
 // beyond the edge are not stored. Both ends of the ring are barriers in shared memory: "full" waits
 // for the bytes of a stage, "empty" for its readers.
 #include "target/cuda/write/Warpgroups.h"
@@ -63,7 +63,7 @@ void WarpgroupWriter::consume() {
   Value consumer = b.create<arith::SubIOp>(loc, group, word(1));
   Value isFirstLane = equal(rem(thread, word(kWarp)), word(0));
   Value sharedAt = b.create<LLVM::PtrToIntOp>(loc, b.getI32Type(), shared);
-  // Descriptors: rows of 128 bytes, swizzled, eight rows are 1024 bytes; where the depth does not
+  // Descriptors: rows of 128 bytes, swizzled, eight rows are 1024 bytes; if the depth does not
   // lie together, blocks of tileK rows.
   auto formOf = [&](const Side &side) {
     int64_t blocks = side.outerLiesTogether ? schedule.tileK * kRowBytes / 16 : 1;

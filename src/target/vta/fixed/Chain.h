@@ -44,7 +44,7 @@ public:
   /// A number is integer * 2^exponent: one for all, or one for each channel.
   std::vector<int> exponents = {0};
   Range range;
-  /// The program's own numbers are the integers where those are smaller than this. The others are
+  /// The program's own numbers are the integers if those are smaller than this. The others are
   /// not smaller either.
   int64_t exactBelow = INT64_MAX;
   /// The program's operators in it; those from the core on, which compute what nothing else needs.
@@ -79,7 +79,7 @@ private:
 };
 
 /// The image that a tensor is: its dimensions are batch, channels, height and width; of a matrix
-/// rows are the batch. Refuses dynamic dimensions.
+/// rows are the batch. Rejects dynamic dimensions.
 Image imageOf(mlir::RankedTensorType type);
 
 } // namespace headrace::vta

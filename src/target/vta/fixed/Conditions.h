@@ -6,7 +6,7 @@
 
 namespace headrace::vta {
 
-// The following refuse scalars of the integers from before a stage. They throw Unsupported.
+// The following reject scalars of the integers from before a stage. They throw Unsupported.
 
 Scalar condition(Piecewise<bool> truth, const IntegerStages &integers);
 Scalar compare(Relation relation, const Scalar &a, const Scalar &b, const IntegerStages &integers);

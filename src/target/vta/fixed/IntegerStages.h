@@ -58,7 +58,7 @@ private:
 };
 
 /// The integer that a number is in units of the scalar's; thresholds are the same for every channel
-/// only where scales are, or the number is 0.
+/// only if scales are, or the number is 0.
 double inUnits(double number, const Scalar &scalar);
 
 } // namespace headrace::vta

@@ -138,7 +138,7 @@ Chain ProgramChains::stored(Value value) {
                    type.getElementType().isUnsignedInteger(), known);
 }
 
-/// The chain of stored integers that nothing else reads, where it begins with a product or pooling.
+/// The chain of stored integers that nothing else reads, if it begins with a product or pooling.
 std::optional<Chain> ProgramChains::joined(Value value) {
   auto map = value.getDefiningOp<hr::MapOp>();
   if (!joinsProducts || hasJoined || !map || !isStored(value.getType()) || !value.hasOneUse())
@@ -227,7 +227,7 @@ Chain ProgramChains::ofContraction(hr::ContractOp contract) {
   }
   convolution.weights = weights.integers.reshaped({columns, depths, 1, 1});
   if (!lhs.hasStaticShape())
-    (void)imageOf(lhs); // refuses
+    (void)imageOf(lhs); // rejects
   int64_t count = lhs.getNumElements() / std::max<int64_t>(depths, 1);
   Image matrixImage{count, depths, 1, 1};
   if (count == 0 || depths == 0)

@@ -106,7 +106,7 @@ Piecewise<bool> integersWith(Relation relation, double number) {
   case Relation::NotEqual: {
     bool differs = relation == Relation::NotEqual;
     Piecewise<bool> result(differs);
-    if (up != above) { // a whole number
+    if (up != above) { // an integer
       result.append(up, !differs);
       result.append(up + 1, differs);
     }

@@ -16,7 +16,7 @@ enum class Relation { Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual };
 std::optional<Relation> relationOf(mlir::arith::CmpFPredicate predicate);
 std::optional<Relation> relationOf(mlir::arith::CmpIPredicate predicate);
 
-/// The relation of b with a where this is that of a with b.
+/// The relation of b with a if this is that of a with b.
 Relation swapped(Relation relation);
 bool holds(Relation relation, double a, double b);
 /// For which integers it holds of the integer with the number.

@@ -39,7 +39,7 @@ struct Scalar {
     scalar.numbers = std::move(numbers);
     return scalar;
   }
-  /// Stored integers plus a number. Refuses a chain of anything else.
+  /// Stored integers plus a number. Rejects a chain of anything else.
   static Scalar stored(const Chain &other) {
     std::optional<int64_t> offset = other.offsetOfCells();
     if (!offset)

@@ -6,7 +6,7 @@
 
 namespace headrace::vta {
 
-/// One pass over a tile of results, or over the copy beside it.
+/// One pass over a tile of results, or over the copy next to it.
 struct AluPass {
   enum class Kind {
     Immediate, ///< op(target, value)

@@ -20,7 +20,7 @@ struct ChipPlan {
            const Configuration &configuration);
 
   /// Each of `inputs` and `weights` has room for what a step multiplies; more than virtual threads
-  /// need where all that is used again fits. `results` has a tile for each virtual thread.
+  /// need if all that is used again fits. `results` has a tile for each virtual thread.
   Slots inputs, weights, results;
   /// The rest of ACC is compute's alone, which does one thing after the other: constants of
   /// channels from 0 on, a copy of the tile, the inputs of a pooling.

@@ -14,8 +14,8 @@
 namespace headrace::vta {
 
 /// The logical sizes of a value. A matrix is an image of 1x1 whose rows are the batch. In DRAM it
-/// lies in blocks of the configuration's batch x block: [batch][channels][height][width][b][c],
-/// with zeros, or anything, where blocks stand over.
+/// is in blocks of the configuration's batch x block: [batch][channels][height][width][b][c],
+/// with zeros, or anything, if blocks stand over.
 struct Image {
   int64_t batch, channels, height, width;
   bool operator==(const Image &) const = default;
@@ -35,7 +35,7 @@ struct PerChannel {
 /// A cell of another value, of the results' sizes.
 struct FromImage {
   size_t input; ///< of the operator's inputs, from 1 on; 0 is what the operator itself reads
-  DType type;   ///< I8 or I32, as it lies in DRAM
+  DType type;   ///< I8 or I32, as it is in DRAM
   /// The cell is shifted left by it before, from 0 to 31: a residual of a coarser scale.
   int32_t shift = 0;
 };
@@ -47,8 +47,8 @@ struct AluStage {
     Mul,
     Min,
     Max,
-    ShiftRight,      ///< divides by 2^n rounding down; left where n is negative
-    RoundShiftRight, ///< divides by 2^n, n >= 1, to the nearest, halves to even; |result| < 2^30
+    ShiftRight,      ///< divides by 2^n rounding down; left if n is negative
+    RoundShiftRight, ///< divides by 2^n, n >= 1, to the nearest, ties to even; |result| < 2^30
   };
   Op op;
   std::variant<Immediate, PerChannel, FromImage> operand;

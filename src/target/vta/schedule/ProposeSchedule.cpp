@@ -131,7 +131,7 @@ class Counted {
 public:
   explicit Counted(const Prepared &prepared) : prepared(prepared) {}
 
-  /// Takes the schedule where it is better than all before.
+  /// Takes the schedule if it is better than all before.
   bool improve(const Schedule &schedule) {
     if (std::ranges::find(tried, schedule) != tried.end())
       return false;

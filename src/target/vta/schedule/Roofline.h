@@ -1,4 +1,4 @@
-// A picture of how near to its limits the accelerator comes: multiplications a cycle over
+// A chart of how near to its limits the accelerator comes: multiplications a cycle over
 // multiplications a byte, under the roof that the matrix unit and the port of DRAM make.
 #pragma once
 

@@ -27,7 +27,7 @@ struct Schedule {
   enum class Keep { Weights, Inputs };
 
   // The tile: blocks of the batch, rows and columns of results, blocks of output channels; and
-  // blocks of input channels that are multiplied at a time (1 where nothing is).
+  // blocks of input channels that are multiplied at a time (1 if nothing is).
   int64_t batch = 1, rows = 1, columns = 1, out = 1, in = 1;
   int64_t threads = 1; ///< 1 or 2
   Along along = Along::In;

@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder with a model folder in it, and files inside and outside of that.
+/// A directory with a model directory in it, and files inside and outside of that.
 class ExternalDataTest : public testing::Test {
 protected:
   void SetUp() override {

@@ -33,3 +33,12 @@ func.func @computed(%a: bf16) -> bf16 {
   %m = arith.maximumf %a, %one : bf16
   return %m : bf16
 }
+
+// So are reductions of vectors.
+// CHECK-LABEL: func @reduced
+// CHECK: vector.reduction <maximumf>, %{{.*}} : vector<3xf32> into f32
+// CHECK-NOT: bf16
+func.func @reduced(%v: vector<3xbf16>) -> bf16 {
+  %m = vector.reduction <maximumf>, %v : vector<3xbf16> into bf16
+  return %m : bf16
+}

@@ -1,5 +1,5 @@
 // The functions of device code, how far they may be from exact, and where that is tested: on the
-// host, where they are compiled for it, and on a device.
+// host, if they are compiled for it, and on a device.
 #pragma once
 
 #include <algorithm>

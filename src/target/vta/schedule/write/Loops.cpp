@@ -20,7 +20,7 @@ bool continues(const Loop &outer, const Loop &inner) {
 /// The most iterations of one loop of an instruction.
 constexpr int64_t maxIterations = (1 << 14) - 1;
 
-// Makes one loop of two where the steps allow it.
+// Makes one loop of two if the steps allow it.
 void mergeLoops(std::vector<Loop> &loops) {
   for (size_t a = 0; a < loops.size(); ++a)
     for (size_t b = 0; b < loops.size(); ++b)

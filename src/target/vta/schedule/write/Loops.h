@@ -26,7 +26,7 @@ template <class Transfer>
 void forEachRectangle(std::vector<BoxDimension> box, int64_t first, int64_t place,
                       Transfer transfer);
 
-/// The box with neighbouring dimensions made one where the outer continues the inner.
+/// The box with neighbouring dimensions made one if the outer continues the inner.
 std::vector<BoxDimension> merged(const std::vector<BoxDimension> &box);
 
 template <class Transfer>

@@ -17,7 +17,7 @@ struct OperatorBuffers {
 /// Buffers of zeros for the values that the operator reads and writes.
 OperatorBuffers allocateOperands(const Operator &op, CommandStream &stream);
 
-/// Buffers of weights and constants; of zeros where their values are not wanted.
+/// Buffers of weights and constants; of zeros if their values are not requested.
 void allocateConstants(const Operator &op, const OperatorShape &shape, const AluProgram &stages,
                        bool withValues, CommandStream &stream, OperatorBuffers &buffers);
 

@@ -1,4 +1,4 @@
-// The commands of a pooling: windows of what was loaded, as far as they lie in the image.
+// The commands of a pooling: windows of what was loaded, as far as they are in the image.
 #pragma once
 
 #include "target/vta/schedule/write/TileWriter.h"

@@ -28,7 +28,7 @@ void ProductWriter::addStep(Pipeline &pipeline, const Tile &tile, int64_t accumu
 }
 
 void ProductWriter::loadInputs(const Tile &tile, const Part &in, int64_t address) {
-  // Windows of one row that lie apart: only their rows are read.
+  // Windows of one row that are apart: only their rows are read.
   int64_t rowStep = shape.windowY == 1 ? shape.strideY : 1;
   int64_t top = tile.rows.begin * shape.strideY - shape.padTop,
           left = tile.columns.begin * shape.strideX - shape.padLeft;

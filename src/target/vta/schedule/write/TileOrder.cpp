@@ -13,7 +13,7 @@ std::vector<Part> partsOf(int64_t begin, int64_t end, int64_t size) {
 
 namespace {
 
-/// A loop in steps of one tile, or of two where virtual threads split it.
+/// A loop in steps of one tile, or of two if virtual threads split it.
 std::vector<std::vector<Part>> stepsOf(const std::vector<Part> &parts, bool inPairs) {
   std::vector<std::vector<Part>> steps;
   for (size_t i = 0; i < parts.size(); i += inPairs ? 2 : 1) {

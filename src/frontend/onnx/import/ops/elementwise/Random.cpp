@@ -65,7 +65,7 @@ static Value uniform(ScalarMath &m, Value position, uint64_t seed, int stream, T
 
 using Distribution = llvm::function_ref<Value(ScalarMath &, Value position, Type inner)>;
 
-/// A tensor of random numbers, computed in f64 where that is their type, else in f32.
+/// A tensor of random numbers, computed in f64 if that is their type, else in f32.
 static Value randomTensor(NodeContext &c, ArrayRef<AffineExpr> dims, Type type,
                           Distribution distribution) {
   Type inner = type.isF64() ? type : Type(c.builder.getF32Type());
@@ -102,7 +102,8 @@ static SymbolicShape resultShape(NodeContext &c, bool isLike) {
 
 static Type checkedFloat(NodeContext &c, Type type) {
   if (!isPlainFloat(type))
-    c.fail(ErrorKind::TypeMismatch, "expected floats as random numbers, got {0}", typeText(type));
+    c.fail(ErrorKind::TypeMismatch, "expected a floating-point type for random values, got {0}",
+           typeText(type));
   return type;
 }
 

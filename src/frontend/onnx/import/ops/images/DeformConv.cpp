@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-/// Half precision is computed in single.
+/// f16 and bf16 are computed in f32.
 static Type computedType(NodeContext &c, Type type) {
   return type.isF64() ? type : c.builder.getF32Type();
 }

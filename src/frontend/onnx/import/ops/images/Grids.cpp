@@ -10,7 +10,7 @@ namespace headrace::onnx {
 
 namespace {
 
-/// The element at a place along each spatial axis, which may lie outside of the image.
+/// The element at a place along each spatial axis, which may be outside of the image.
 class GridSampler {
 public:
   GridSampler(PointMath &m, ArrayRef<AffineExpr> sizes, StringRef padding, bool alignCorners,
@@ -144,7 +144,7 @@ private:
 
 } // namespace
 
-/// Half precision is computed in single.
+/// f16 and bf16 are computed in f32.
 static Type computedType(NodeContext &c, Type type) {
   return type.isF64() ? type : c.builder.getF32Type();
 }

@@ -12,7 +12,7 @@ namespace headrace::onnx {
 
 namespace {
 
-/// Where a place of the result lies in the input.
+/// Where a place of the result is in the input.
 class Coordinates {
 public:
   Coordinates(PointMath &m, const ResizedAxis &axis, const Interpolation &how, Type wide)
@@ -28,7 +28,7 @@ public:
       return axis.hasSize ? m.div(m.mul(place, input), output) : m.div(place, number(*axis.scale));
     };
     auto centered = [&] { return m.sub(scaled(m.add(at, half)), half); };
-    auto between = [&](Value steps) { // 0 where there is one place alone
+    auto between = [&](Value steps) { // 0 if there is one place alone
       Value isOne = m.equal(output, number(1));
       Value distance = m.select(isOne, number(1), m.sub(output, number(1)));
       return m.select(isOne, number(0), m.div(m.mul(at, steps), distance));
@@ -66,7 +66,7 @@ private:
 /// How many neighbours have a part in a result, and the first one's distance from it, rounded down.
 struct Taps {
   int64_t count, first;
-  double stretch = 1; // how much wider than usual, where an image shrinks without aliasing
+  double stretch = 1; // how much wider than usual, if an image shrinks without aliasing
 };
 
 Taps tapsOf(NodeContext &c, const Interpolation &how, const ResizedAxis &axis) {
@@ -120,7 +120,7 @@ private:
 
   Value nearestOf(PointMath &m, const ResizedAxis &axis, Value place) {
     Value at = Coordinates(m, axis, how, wide()).source(place), half = m.number(at, 0.5);
-    // A scale is rounded to single precision: what it leads just beyond a pixel is that pixel.
+    // A scale is rounded to f32: what it leads just beyond a pixel is that pixel.
     if (axis.takesNext)
       return m.toInteger(m.op<math::CeilOp>(m.mul(at, m.number(at, 1 - 0x1p-22))));
     if (how.nearest == "floor")
@@ -191,7 +191,7 @@ private:
     });
   }
 
-  /// The element that a tap reads; it may lie outside.
+  /// The element that a tap reads; it may be outside.
   Value tapPlace(PointMath &m, const Taps &taps, Value source) {
     Value first = m.add(m.toInteger(m.floor(source)), m.integer(taps.first));
     return m.add(first, m.position(1));
@@ -241,7 +241,7 @@ private:
     });
   }
 
-  /// Points outside of the input have a value of their own where a part is cropped.
+  /// Points outside of the input have a value of their own if a part is cropped.
   Value extrapolated(Value result, ArrayRef<ResizedAxis> axes) {
     if (!how.crops())
       return result;

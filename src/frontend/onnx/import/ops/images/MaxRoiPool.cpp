@@ -57,7 +57,7 @@ static Bins binsOf(NodeContext &c, Value rois, int axis, int64_t count) {
   return {bound(false), bound(true), count};
 }
 
-/// The element where its position is inside of [begin, end), reads 0 and 1.
+/// The element if its position is inside of [begin, end), reads 0 and 1.
 static Value insideOnly(PointMath &m, Value position, Value element) {
   Value lowest = m.numberOf(element.getType(), -std::numeric_limits<double>::infinity());
   Value isAfter = m.less(position, m.read(0)), isBefore = m.less(position, m.read(1));
@@ -74,7 +74,7 @@ void importMaxRoiPool(NodeContext &c) {
   SymbolicShape shape = c.shape(0);
   AffineExpr regions = c.shape(1)[0];
   if (constantValue(c.shape(1)[1]) != 5)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected 5 numbers for each region, got {1}",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected 5 values per region, got {1}",
            c.nameOfInput(1), c.text(c.shape(1)));
   Value rois = c.cast(c.input(1, Accepts::Floats), innerType(elementTypeOf(input)));
   Value batches = c.reshape(part(c, rois, 1, c.dim(0), c.dim(1)), {regions});

@@ -13,13 +13,13 @@ namespace {
 
 /// A size that was computed in double precision.
 AffineExpr sizeOf(NodeContext &c, double size) {
-  constexpr double kMost = 1e15; // beyond, no tensor has such a size, and numbers are not exact
-  if (!(size >= 0 && size < kMost))
+  constexpr double kMax = 1e15; // beyond, no tensor has such a size, and numbers are not exact
+  if (!(size >= 0 && size < kMax))
     c.fail(ErrorKind::InvalidModel, "expected a size that a tensor can have, got {0}", size);
   return c.dim(static_cast<int64_t>(size));
 }
 
-/// floor(size * scale) in single precision, in which 20 * 1.3 is 26; where the size is free, for
+/// floor(size * scale) in f32, in which 20 * 1.3 is 26; if the size is dynamic, for
 /// scales that are fractions of small numbers.
 AffineExpr scaledSize(NodeContext &c, AffineExpr size, double scale) {
   constexpr int64_t kMaxDenominator = 64;
@@ -93,7 +93,9 @@ SmallVector<ResizedAxis> readAxes(NodeContext &c, std::optional<size_t> scales,
         resized.scale = static_cast<double>(*to) / static_cast<double>(*from);
     }
     if (constantValue(resized.from) == 0 && constantValue(resized.to) != 0)
-      c.fail(ErrorKind::ShapeMismatch, "expected elements to resize, got {0}", c.text(c.shape(0)));
+      c.fail(ErrorKind::ShapeMismatch,
+             "cannot resize an empty dimension to a non-empty one, got shape {0}",
+             c.text(c.shape(0)));
     axes.push_back(resized);
   }
   return axes;
@@ -137,7 +139,7 @@ void resize(NodeContext &c, const Interpolation &how, SmallVector<ResizedAxis> a
 }
 
 /// Versions 10 and 11 differ: the first has scales as its second input, one kind of coordinates,
-/// and takes the next pixel where an image becomes smaller, the one before where it grows.
+/// and takes the next pixel if an image becomes smaller, the one before if it grows.
 void importResize(NodeContext &c) {
   Interpolation how = readInterpolation(c);
   if (c.opset < 11) {
@@ -164,7 +166,7 @@ void importResize(NodeContext &c) {
   if (how.crops()) {
     std::vector<double> part = c.numbers(1);
     if (part.size() != 2 * axes.size())
-      c.fail(ErrorKind::InvalidModel, "{0}: expected {1} numbers, got {2}", c.nameOfInput(1),
+      c.fail(ErrorKind::InvalidModel, "{0}: expected {1} values, got {2}", c.nameOfInput(1),
              2 * axes.size(), part.size());
     for (auto [i, axis] : llvm::enumerate(axes)) {
       axis.begin = part[i];

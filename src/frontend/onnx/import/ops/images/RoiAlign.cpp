@@ -72,7 +72,7 @@ private:
   };
 
   Samples samplesOf(int axis) {
-    // All samples of a bin that lie in the image, which are less than an element apart, and some
+    // All samples of a bin that are in the image, which are less than an element apart, and some
     // on either side.
     AffineExpr steps = ratio > 0 ? c.dim(ratio) : shape[2 + axis] + 8;
     auto each = [&](function_ref<Value(PointMath &, Sample)> part) {
@@ -157,15 +157,15 @@ void importRoiAlign(NodeContext &c) {
   std::string mode = c.node.getString("mode", "avg");
   int64_t height = c.node.getInt("output_height", 1), width = c.node.getInt("output_width", 1);
   int64_t ratio = c.node.getInt("sampling_ratio", 0);
-  constexpr int64_t kMost = 1 << 16;
-  if ((mode != "avg" && mode != "max") || ratio < 0 || ratio > kMost || height < 1 || width < 1 ||
-      height > kMost || width > kMost)
+  constexpr int64_t kMax = 1 << 16;
+  if ((mode != "avg" && mode != "max") || ratio < 0 || ratio > kMax || height < 1 || width < 1 ||
+      height > kMax || width > kMax)
     c.fail(ErrorKind::InvalidModel,
            "expected the mode avg or max, an output size and a sampling ratio, got {0}, {1}x{2} "
            "and {3}",
            inQuotes(mode), height, width, ratio);
   if (constantValue(c.shape(1)[1]) != 4 || !sameSize(c.shape(1)[0], c.shape(2)[0]))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected 4 numbers for each of {1} regions, got {2}",
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected 4 values for each of {1} regions, got {2}",
            c.nameOfInput(1), c.text(c.shape(2)), c.text(c.shape(1)));
   Value batches = c.cast(c.input(2, Accepts::Integers), c.builder.getI64Type());
   batches = c.checkedIndices(batches, c.dim(0), c.shape(0)[0]);

@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-/// GELU of the input plus a bias, where there is one.
+/// GELU of the input plus a bias, if there is one.
 template <bool byTanh> static void importBiasGelu(NodeContext &c) {
   SmallVector<Value> inputs{c.input(0, Accepts::Floats)};
   if (c.has(1)) {

@@ -26,7 +26,7 @@ static Value angles(NodeContext &c, size_t i, Value at) {
                                0);
 }
 
-/// x is [batch, heads, length, depth]; computed in single precision where it is narrower.
+/// x is [batch, heads, length, depth]; computed in f32 if it is narrower.
 static Value turned(NodeContext &c, Value x, Value cosines, Value sines, bool interleaved) {
   Type type = elementTypeOf(x);
   return c.cast(rotated(c, c.cast(x, innerType(type)), cosines, sines, interleaved), type);
@@ -117,7 +117,7 @@ static void checkCache(NodeContext &c, size_t input, Value fresh) {
            typeText(elementTypeOf(fresh)), typeText(c.type(input).getElementType()));
 }
 
-/// Keys of one tensor [batch, length, (heads + 2 shared) * depth], where queries, keys and values
+/// Keys of one tensor [batch, length, (heads + 2 shared) * depth], if queries, keys and values
 /// lie side by side, or three tensors.
 static void readHeads(NodeContext &c, AttentionParts &parts) {
   int64_t heads = c.node.getInt("num_heads", 0), shared = c.node.getInt("kv_num_heads", 0);

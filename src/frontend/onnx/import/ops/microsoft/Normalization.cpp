@@ -22,7 +22,7 @@ static void resultMore(NodeContext &c, const NormalizedSum &found, Type type) {
   c.result(c.cast(found.sum, type), 3);
 }
 
-/// Inputs 0 and 1 and a bias, added up in `inner`.
+/// Inputs 0 and 1 and a bias, accumulated in `inner`.
 static Value sumOf(NodeContext &c, size_t bias, Type inner) {
   if (c.rank(0) < 1 || c.rank(1) > c.rank(0))
     c.fail(ErrorKind::ShapeMismatch,
@@ -68,7 +68,7 @@ namespace {
 enum Embedding { ids, segmentIds, words, places, segments, scale, shift, mask, placeIds };
 } // namespace
 
-/// Embeddings of words, positions and segments, added up and normalized.
+/// Embeddings of words, positions and segments, accumulated and normalized.
 static void importEmbedLayerNorm(NodeContext &c) {
   c.checkRank(ids, 2);
   c.checkRank(places, 2);

@@ -18,7 +18,7 @@ static Value oneNumber(NodeContext &c, size_t i) {
   return c.reshape(c.input(i), {});
 }
 
-/// Input `i` in single precision; scale and zero point follow it.
+/// Input `i` in f32; scale and zero point follow it.
 static Value dequantized(NodeContext &c, size_t i) {
   SmallVector<Value> inputs{c.input(i, Accepts::Integers), oneNumber(c, i + 1)};
   if (c.has(i + 2)) {
@@ -106,7 +106,7 @@ static void importConcat(NodeContext &c) {
   c.result(quantizedAs(c, concat(c, parts, c.axis(c.node.getInt("axis", 1), c.rank(2))), 0, 2));
 }
 
-/// The product of bytes (inputs 0 and 1) as single precision.
+/// The int8 matmul (inputs 0 and 1) as f32.
 static Value productAsFloats(NodeContext &c, Value sums, Value scale, size_t weightScale,
                              size_t bias) {
   SmallVector<Value> inputs{sums, scale, c.input(weightScale, Accepts::Floats)};
@@ -130,8 +130,8 @@ static void importDynamicQuantizeMatMul(NodeContext &c) {
   c.result(productAsFloats(c, sums, lhs.scale, 2, 4));
 }
 
-/// alpha * A' B' + C in integers, where C has the product's scale; the result is quantized, or in
-/// single precision where it has no scale.
+/// alpha * A' B' + C in integers, if C has the product's scale; the result is quantized, or in
+/// f32 if it has no scale.
 static void importGemm(NodeContext &c) {
   c.checkRank(0, 2);
   c.checkRank(3, 2);

@@ -34,8 +34,8 @@ static void importMatMulNBits(NodeContext &c) {
   Value x = c.input(input, Accepts::Floats);
   int64_t depth = c.node.getInt("K", 0), columns = c.node.getInt("N", 0);
   int64_t bits = c.node.getInt("bits", 4), block = c.node.getInt("block_size", 0);
-  constexpr int64_t kMost = int64_t(1) << 31; // keeps products of these numbers from overflowing
-  auto isSize = [](int64_t size) { return size >= 1 && size < kMost; };
+  constexpr int64_t kMax = int64_t(1) << 31; // keeps products of these numbers from overflowing
+  auto isSize = [](int64_t size) { return size >= 1 && size < kMax; };
   if (!isSize(depth) || !isSize(columns) || !isSize(block) || (bits != 2 && bits != 4 && bits != 8))
     c.fail(ErrorKind::InvalidModel,
            "expected K, N and block_size from 1 to 2^31 and 2, 4 or 8 bits, got {0}, {1}, {2} and "

@@ -87,12 +87,13 @@ static void importImputer(NodeContext &c) {
   c.result(c.cast(result, type));
 }
 
-/// A further axis with 1 where the category is. Strings are encoded on the host.
+/// A further axis with 1 if the category is. Strings are encoded on the host.
 static void importOneHotEncoder(NodeContext &c) {
   Value input = c.input(0, Accepts::Numbers);
   std::vector<int64_t> categories = c.node.getInts("cats_int64s");
   if (categories.empty())
-    c.fail(ErrorKind::InvalidModel, "expected categories in 'cats_int64s' for numbers, got none");
+    c.fail(ErrorKind::InvalidModel,
+           "expected categories in 'cats_int64s' for numeric inputs, got none");
   Value names = integerConstant(c, categories);
   SymbolicShape domain = c.shape(0);
   auto rank = static_cast<unsigned>(domain.size());

@@ -13,7 +13,7 @@ namespace headrace::onnx {
 static int64_t checkedInside(NodeContext &c, const std::string &attribute, int64_t number,
                              int64_t count) {
   if (number < 0 || number >= count)
-    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected numbers from 0 to {1}, got {2}",
+    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected values from 0 to {1}, got {2}",
            attribute, count - 1, number);
   return number;
 }
@@ -22,7 +22,7 @@ static int64_t checkedFeature(NodeContext &c, int64_t feature) {
   return checkedInside(c, "nodes_featureids", feature, std::numeric_limits<int32_t>::max());
 }
 
-/// A list with an element for each node, or none at all where it is optional.
+/// A list with an element for each node, or none at all if it is optional.
 template <class T>
 static std::vector<T> perNode(NodeContext &c, const std::string &attribute, std::vector<T> list,
                               size_t count, bool isOptional = false) {

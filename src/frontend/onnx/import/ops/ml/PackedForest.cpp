@@ -43,7 +43,7 @@ private:
     int64_t feature = 0, next = 0;
     bool isFirstForNaN = false;
   };
-  /// A node without its place yet. Where three ways differ, `isNumber` says that the first of two
+  /// A node without its place yet. If three ways differ, `isNumber` says that the first of two
   /// nodes has sent what is not a number away.
   struct Open {
     int32_t id;
@@ -141,7 +141,7 @@ private:
   PackedForest result;
   std::vector<Place> places;
   std::vector<Open> open;
-  std::vector<std::pair<int32_t, int64_t>> placeIn; // of nodes: the last tree that has it, where
+  std::vector<std::pair<int32_t, int64_t>> placeIn; // of nodes: the last tree that has it, if
   int64_t base = 0;
   int32_t depth = 0;
 };

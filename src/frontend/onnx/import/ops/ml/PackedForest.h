@@ -12,11 +12,11 @@ struct PackedForest {
   int featureBits = 0;
   int32_t depth = 0;                  // the largest of `depths`
   std::vector<int32_t> roots, depths; // of trees
-  std::vector<int64_t> nodes;         // a word for each place, or two where thresholds are doubles
-  std::vector<int32_t> leaves;        // by place, counted from 0; 0 where there is none
+  std::vector<int64_t> nodes;         // a word for each place, or two if thresholds are doubles
+  std::vector<int32_t> leaves;        // by place, counted from 0; 0 if there is none
 };
 
-/// With thresholds in single or in double precision. None if a single word is too small for
+/// With thresholds in f32 or in f64. None if a single word is too small for
 /// features and places; two never are. Throws Error if trees share so many nodes that the forest
 /// is too large.
 std::optional<PackedForest> packed(NodeContext &c, const Forest &forest, bool isDouble);

@@ -22,7 +22,7 @@ mlir::Value indexConstant(NodeContext &c, const std::vector<int32_t> &numbers, S
 /// The floats of an attribute, or of NAME_as_tensor.
 std::vector<double> floatsAttribute(NodeContext &c, const std::string &name);
 
-/// Fails where the attribute has another length.
+/// Fails if the attribute has another length.
 void checkLength(NodeContext &c, const std::string &attribute, size_t found, size_t expected);
 
 /// The function that scores go through at the end.
@@ -36,7 +36,7 @@ enum class FirstClass { Negated, Complement };
 mlir::Value scorePair(NodeContext &c, mlir::Value scores, FirstClass first,
                       PostTransform transform);
 
-/// The classes' labels. Strings are not among them: where a model is read, a node after the
+/// The classes' labels. Strings are not among them: if a model is read, a node after the
 /// classifier makes them of numbers (read/StringLabels.h).
 std::vector<int64_t> classLabels(NodeContext &c, const char *attribute);
 

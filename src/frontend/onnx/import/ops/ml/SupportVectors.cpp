@@ -28,7 +28,7 @@ static Value kernel(NodeContext &c, Value rows, Value vectors) {
   params.resize(3);
   double gamma = params[0], shift = params[1], degree = params[2];
   if (name == "RBF") {
-    // Differences, not products: those cancel where rows are near.
+    // Differences, not products: those cancel if rows are near.
     SmallVector<AffineExpr> d = dimensions(c, 0, 3);
     Compute compute{{shapeOf(rows)[0], shapeOf(vectors)[0], shapeOf(rows)[1]},
                     1,
@@ -57,7 +57,7 @@ static Value vectorsOf(NodeContext &c, const char *attribute, int64_t count, Val
   std::vector<double> numbers = floatsAttribute(c, attribute);
   auto total = static_cast<int64_t>(numbers.size());
   if (total == 0 || total % count != 0)
-    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} vectors, got {2} numbers",
+    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} vectors, got {2} values",
            attribute, count, total);
   rows = withFeatures(c, rows, total / count);
   return floatConstant(c, numbers, {count, total / count}, elementTypeOf(rows));
@@ -111,8 +111,8 @@ public:
       : c(c), sizes(std::move(sizes)), classes(this->sizes.size()),
         pairs(classes * (classes - 1) / 2) {
     for (int64_t size : this->sizes) {
-      constexpr int64_t kMost = int64_t(1) << 31;
-      if (size < 0 || size > kMost || vectors > kMost)
+      constexpr int64_t kMax = int64_t(1) << 31;
+      if (size < 0 || size > kMax || vectors > kMax)
         c.fail(ErrorKind::InvalidModel,
                "attribute 'vectors_per_class': expected sizes from 0 to 2^31, got {0}", size);
       starts.push_back(vectors);
@@ -123,7 +123,7 @@ public:
              vectors, classes);
   }
 
-  /// Positive where the first class of a pair is chosen.
+  /// Positive if the first class of a pair is chosen.
   Value scores(Value rows) {
     Type type = elementTypeOf(rows);
     std::vector<double> rho = floatsAttribute(c, "rho");
@@ -180,10 +180,10 @@ private:
   /// The coefficients have a row less than there are classes: each vector has one for every class
   /// but its own.
   std::vector<double> pairWeights() {
-    constexpr int64_t kMost = int64_t(1) << 28;
+    constexpr int64_t kMax = int64_t(1) << 28;
     std::vector<double> given = floatsAttribute(c, "coefficients");
     checkLength(c, "coefficients", given.size(), (classes - 1) * vectors);
-    if (pairs > kMost / vectors)
+    if (pairs > kMax / vectors)
       c.fail(ErrorKind::Unsupported, "expected at most 2^28 coefficients of pairs, got {0} x {1}",
              pairs, vectors);
     std::vector<double> weights(pairs * vectors, 0);

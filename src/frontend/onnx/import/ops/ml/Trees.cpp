@@ -66,7 +66,7 @@ private:
       c.requireNonNegative(features - needed, "features less those that trees ask for");
   }
 
-  /// In double precision where a word has no room for the nodes: comparisons are the same.
+  /// In double precision if a word has no room for the nodes: comparisons are the same.
   Value walked(Value rows) {
     std::optional<PackedForest> words = packed(c, forest, type.isF64());
     if (!words) {
@@ -112,7 +112,7 @@ private:
 
 } // namespace
 
-/// Thresholds are compared in double precision where rows or thresholds are such.
+/// Thresholds are compared in double precision if rows or thresholds are such.
 static Type comparedType(NodeContext &c) {
   const Attribute *values = c.node.find("nodes_values_as_tensor");
   bool isDouble = c.type(0).getElementType().isF64() ||

@@ -122,8 +122,8 @@ static hr::ReduceKindAttr reductionOf(NodeContext &c) {
            "attribute 'reduction': expected none, add, mul, max or min, got {0}", inQuotes(text));
   Type type = c.type(0).getElementType();
   if (type.isInteger(1) || isSmallFloat(type) || isSmallInteger(type))
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected numbers to reduce, got {1}", c.nameOfInput(0),
-           typeText(type));
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected numeric values to reduce, got {1}",
+           c.nameOfInput(0), typeText(type));
   return hr::ReduceKindAttr::get(c.context, *kind);
 }
 

@@ -45,13 +45,13 @@ static bool isFar(int64_t distance) { return distance < -kFar || distance > kFar
 static constexpr int64_t kProbablyFar = 1'000'000'000;
 
 /// A position along an axis of size `dim`, counted from the end when negative, moved into
-/// [low, high]. Where dynamic dimensions do not tell on which side it lies, they are restricted.
+/// [low, high]. If dynamic dimensions do not tell on which side it lies, they are restricted.
 static AffineExpr position(NodeContext &c, AffineExpr at, AffineExpr dim, AffineExpr low,
                            AffineExpr high) {
   auto number = constantValue(at), size = constantValue(dim);
   if (number && size) {
     int64_t counted = *number < 0 && *number > -kFar ? *number + *size : *number;
-    // Backwards over an empty axis `high` lies below `low`, and holds.
+    // Backwards over an empty axis `high` is below `low`, and holds.
     return c.dim(std::min(std::max(counted, *constantValue(low)), *constantValue(high)));
   }
   if (number && *number >= kFar)

@@ -1,4 +1,4 @@
-// Elements that lie beyond a tensor's ends, taken from inside.
+// Elements that are beyond a tensor's ends, taken from inside.
 #pragma once
 
 #include "frontend/onnx/import/NodeContext.h"

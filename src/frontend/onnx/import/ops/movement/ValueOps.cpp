@@ -30,7 +30,8 @@ static void importConstant(NodeContext &c) {
   if (const Attribute *list = node.find("value_floats"); list && list->kind == Attribute::Floats)
     return c.result(
         tensorOf<float>(DType::F32, {static_cast<int64_t>(list->floats.size())}, list->floats));
-  c.fail(ErrorKind::Unsupported, "expected a dense tensor, numbers or a number as its value");
+  c.fail(ErrorKind::Unsupported,
+         "expected a dense tensor, a list of values or a scalar as its value");
 }
 
 static void importConstantOfShape(NodeContext &c) {
@@ -84,7 +85,7 @@ static Tensor integerRange(NodeContext &c) {
   else if (step < 0 && first > limit)
     count = llvm::divideCeil(difference(first, limit), difference(0, step));
   if (count > kMaxInRange)
-    c.fail(ErrorKind::Unsupported, "expected a range of at most 2^24 numbers, got {0}", count);
+    c.fail(ErrorKind::Unsupported, "expected a range of at most 2^24 values, got {0}", count);
   Tensor range = Tensor::allocate(DType::I64, {static_cast<int64_t>(count)});
   for (uint64_t i = 0; i < count; ++i)
     range.as<int64_t>()[i] = static_cast<int64_t>(uint64_t(first) + i * uint64_t(step));
@@ -96,7 +97,7 @@ static Tensor floatRange(NodeContext &c) {
   double start = number(0), step = number(2);
   double count = std::max(std::ceil((number(1) - start) / step), 0.0);
   if (!(count <= kMaxInRange))
-    c.fail(ErrorKind::Unsupported, "expected a range of at most 2^24 numbers, got {0}", count);
+    c.fail(ErrorKind::Unsupported, "expected a range of at most 2^24 values, got {0}", count);
   Tensor range = Tensor::allocate(DType::F64, {static_cast<int64_t>(count)});
   for (int64_t i = 0; i < range.elements(); ++i)
     range.as<double>()[i] = start + static_cast<double>(i) * step;

@@ -109,7 +109,7 @@ void importDequantize(NodeContext &c) {
   Value input = c.input(0);
   Type type = c.type(0).getElementType();
   if (!isQuantizedType(type) && !type.isSignlessInteger(32))
-    c.fail(ErrorKind::TypeMismatch, "{0}: expected quantized numbers, got {1}", c.nameOfInput(0),
+    c.fail(ErrorKind::TypeMismatch, "{0}: expected quantized values, got {1}", c.nameOfInput(0),
            typeText(type));
   c.input(1, Accepts::Floats);
   Type result = typeAttribute(c, "output_dtype");

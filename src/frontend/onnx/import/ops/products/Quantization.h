@@ -5,7 +5,7 @@
 
 namespace headrace::onnx {
 
-/// Single precision rounded to the nearest integer, halves to even, plus a zero point (null: none),
+/// F32 rounded to the nearest integer, ties to even, plus a zero point (null: none),
 /// as the nearest number that the type holds.
 mlir::Value quantized(ScalarMath &m, mlir::Value number, mlir::Value zeroPoint, mlir::Type type);
 
@@ -23,15 +23,15 @@ mlir::Value zeroPointOfRange(ScalarMath &m, mlir::Value least, mlir::Value scale
 struct ByteFactor {
   mlir::Value tensor, zeroPoint;
 };
-/// The product of two inputs, matrices, in 32 bits, where it wraps.
+/// The product of two inputs, matrices, in 32 bits, if it wraps.
 mlir::Value integerProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, size_t rhsZero);
-/// The product for one who goes on in floats: of single precision where 32 bits could wrap.
+/// The product for one who goes on in floats: of f32 if 32 bits could wrap.
 mlir::Value unwrappedProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero,
                              size_t rhsZero);
 /// The same; the right factor is input `rhs`, its zero point input `rhsZero`.
 mlir::Value unwrappedProduct(NodeContext &c, ByteFactor lhs, size_t rhs, size_t rhsZero);
 
-/// A recurrent layer with weights of bytes.
+/// A recurrent layer with int8 weights.
 void importDynamicQuantizeLstm(NodeContext &c);
 
 void importQuantize(NodeContext &c);

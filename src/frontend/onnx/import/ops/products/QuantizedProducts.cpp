@@ -21,7 +21,7 @@ static bool isZero(const Tensor &tensor) {
                       [](int64_t value) { return value == 0; });
 }
 
-/// The constant minus its zero points along `axis`, in 8 bits where that fits.
+/// The constant minus its zero points along `axis`, in 8 bits if that fits.
 static std::optional<Tensor> shifted(const Tensor &data, const Tensor &zeroPoint, int64_t axis) {
   Tensor wide = data.converted(DType::I64), zero = zeroPoint.converted(DType::I64);
   int64_t inner = 1, size = zero.elements();
@@ -132,7 +132,7 @@ Value integerProduct(NodeContext &c, size_t lhs, size_t rhs, size_t lhsZero, siz
                    readFactor(c, rhs, rhsZero, c.rank(rhs) - 1));
 }
 
-/// Sums of more products of bytes, each less its zero point, may leave 32 bits.
+/// Sums of more products of 8-bit integers, each less its zero point, may leave 32 bits.
 static constexpr int64_t maxTerms = std::numeric_limits<int32_t>::max() / (255 * 255);
 
 /// The dimensions with `size` before the last two.
@@ -178,7 +178,7 @@ static Value productInParts(NodeContext &c, Factor lhs, Factor rhs) {
 }
 
 /// The product in 32 bits; one whose sums may be too long for them is made in parts. Sums of an
-/// open length are taken to be short enough, which is a guard, where a range of one size says so.
+/// dynamic length are taken to be short enough, which is a guard, if a range of one size says so.
 static Value unwrappedProduct(NodeContext &c, Factor lhs, Factor rhs) {
   AffineExpr terms = shapeOf(lhs.tensor).back();
   SymbolicShape right = shapeOf(rhs.tensor);
@@ -247,7 +247,7 @@ static Value convolutionOf(NodeContext &c, size_t filterInput, size_t imageZero,
   return subtract(c, result, multiply(c, image.zeroPoint, sums));
 }
 
-/// Scale `i` as single precision, beside the result: `toShape` places one that is a list.
+/// Scale `i` as f32, next to the result: `toShape` places one that is a list.
 static Value scaleOf(NodeContext &c, size_t i, function_ref<SymbolicShape(SymbolicShape)> toShape) {
   Value scale = c.cast(c.input(i, Accepts::Floats), Float32Type::get(c.context));
   SymbolicShape shape = c.shape(i);

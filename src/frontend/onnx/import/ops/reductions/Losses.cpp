@@ -78,7 +78,7 @@ static Value negativeLogLikelihood(NodeContext &c, Value logs) {
                      return m.select(isOut, m.numberOf(type, 0), one);
                    });
   Value picked = pickedClass(c, logs, target);
-  // A target that is ignored has no loss, even where what stands in its place is infinite.
+  // A target that is ignored has no loss, even if what stands in its place is infinite.
   Value losses = c.map(factor ? ValueRange{picked, factor} : ValueRange{picked},
                        [](ScalarMath &m, ValueRange x) {
                          Value loss = m.neg(x[0]);

@@ -177,7 +177,7 @@ static void importRmsNorm(NodeContext &c) {
   c.result(found.inverse, 1);
 }
 
-/// Divided by the sum of magnitudes, or by the root of the sum of squares; 0 where that is 0.
+/// Divided by the sum of magnitudes, or by the root of the sum of squares; 0 if that is 0.
 static void importLpNorm(NodeContext &c) {
   Value input = c.input(0, Accepts::Floats);
   Type type = elementTypeOf(input);

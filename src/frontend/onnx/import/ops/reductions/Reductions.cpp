@@ -58,7 +58,7 @@ static Value apply(NodeContext &c, Unary formula, Value x) {
   return c.map(x, [&](ScalarMath &m, ValueRange v) { return formula(m, v[0]); });
 }
 
-/// Integers in double precision, where a function of reals is applied to them; the result is
+/// Integers in double precision, if a function of reals is applied to them; the result is
 /// theirs, rounded towards 0.
 static Value asReals(NodeContext &c, Value x) {
   bool isFloat = isa<FloatType>(c.type(0).getElementType());
@@ -74,7 +74,7 @@ template <Unary before, Unary after> static void importSumOf(NodeContext &c) {
 }
 
 /// log(sum(exp(x))) = max + log(sum(exp(x - max))), which does not overflow; an infinite maximum
-/// stays out of the difference, where it would give NaN.
+/// stays out of the difference, if it would give NaN.
 static void importLogSumExp(NodeContext &c) {
   Value input = asReals(c, c.input(0, Accepts::Numbers));
   ReducedAxes reduced = readAxes(c);

@@ -102,7 +102,7 @@ static Value conjunction(NodeContext &c, Value a, Value b) {
   return c.map({a, b}, [](ScalarMath &m, ValueRange x) { return m.op<arith::AndIOp>(x[0], x[1]); });
 }
 
-/// The bias of scores: minus infinity where a key is not seen. Null if there is none.
+/// The bias of scores: minus infinity if a key is not seen. Null if there is none.
 static Value wholeBias(NodeContext &c, Value allowed, Value bias, Type type) {
   if (bias)
     bias = c.cast(bias, type);
@@ -181,7 +181,7 @@ Value attention(NodeContext &c, AttentionParts parts) {
   return unfolded(c, result, groups);
 }
 
-/// Softmax along the last axis. Keys that are not seen weigh 0, whatever their scores, also where a
+/// Softmax along the last axis. Keys that are not seen weigh 0, whatever their scores, also if a
 /// query sees none.
 static Value weightsOf(NodeContext &c, Value scores, Value bias) {
   int64_t last = cast<RankedTensorType>(scores.getType()).getRank() - 1;

@@ -42,7 +42,7 @@ struct AttentionSteps {
   mlir::Value result;                          // as the queries, with the values' depth
 };
 
-/// The result alone: the operator that has fast forms where it can say it.
+/// The result alone: the operator that has fast forms if it can say it.
 mlir::Value attention(NodeContext &c, AttentionParts parts);
 
 /// All steps apart, for nodes that have them as outputs.

@@ -105,7 +105,7 @@ private:
     c.checkSameType(0, i);
     return c.cast(c.input(i, Accepts::Floats), wide);
   }
-  /// Exchanges the first two dimensions where the batch comes first.
+  /// Exchanges the first two dimensions if the batch comes first.
   Value ordered(Value x) { return batchFirst ? c.transpose(x, {1, 0, 2}) : x; }
 
   void check() {
@@ -314,7 +314,7 @@ private:
   std::optional<CellWriter> cells;
   Value lengths; // null if all sequences are as long
   DynamicallyQuantized inputBytes;
-  ByteWeights inputWeights, stateWeights; // of all directions, where they are of bytes
+  ByteWeights inputWeights, stateWeights; // of all directions, if they are of bytes
 };
 
 } // namespace

@@ -26,7 +26,7 @@ Value Activation::apply(ScalarMath &m, Value x) const {
 
 namespace {
 
-/// A function's parameters where the node gives no numbers.
+/// A function's parameters if the node gives no numbers.
 struct KnownActivation {
   StringRef name;
   int parameters;

@@ -12,7 +12,7 @@ Value rotated(NodeContext &c, Value x, Value cosines, Value sines, bool interlea
   if (angles.size() != 3 || !llvm::equal(angles, shapeOf(sines)))
     c.fail(ErrorKind::ShapeMismatch, "expected cosines and sines of one shape, got {0} and {1}",
            c.text(angles), c.text(shapeOf(sines)));
-  c.requireNonNegative(rest, "numbers of a head that are not rotated");
+  c.requireNonNegative(rest, "elements of a head that are not rotated");
   Value first = interleaved ? part(c, x, 3, c.dim(0), pairs, 2) : part(c, x, 3, c.dim(0), pairs);
   Value second = interleaved ? part(c, x, 3, c.dim(1), pairs, 2) : part(c, x, 3, pairs, pairs);
   SymbolicShape perHead{angles[0], c.dim(1), angles[1], pairs};
@@ -62,8 +62,9 @@ static void importRotaryEmbedding(NodeContext &c) {
   int64_t stated = c.node.getInt("rotary_embedding_dim", 0);
   AffineExpr expected = stated == 0 ? shapeOf(x)[3] : c.dim(stated);
   if (!sameSize(shapeOf(cosines).back() * 2, expected))
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected an angle for each pair of {1} numbers, got {2}",
-           c.nameOfInput(1), c.text({expected}), c.text({shapeOf(cosines).back()}));
+    c.fail(ErrorKind::ShapeMismatch,
+           "{0}: expected an angle for each pair of {1} elements, got {2}", c.nameOfInput(1),
+           c.text({expected}), c.text({shapeOf(cosines).back()}));
   Type type = elementTypeOf(x);
   Value turned = c.cast(
       rotated(c, c.cast(x, innerType(type)), cosines, sines, c.node.getInt("interleaved", 0) != 0),

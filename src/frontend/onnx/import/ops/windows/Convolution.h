@@ -35,7 +35,7 @@ mlir::Value padOpenSizes(NodeContext &c, mlir::Value image, Window &window, mlir
 /// A list with one value for each feature, in a shape that broadcasts along the result's features.
 mlir::Value perFeature(NodeContext &c, mlir::Value values, int64_t spatialRank);
 
-/// The convolution of input 0 with filter 1, of floats, and where it has an input 2, with that
+/// The convolution of input 0 with filter 1, of floats, and if it has an input 2, with that
 /// bias.
 mlir::Value convolution(NodeContext &c);
 

@@ -11,7 +11,7 @@ namespace headrace::onnx {
 namespace {
 
 struct PoolWindow : Window {
-  /// How much further than its high pad the last window may reach; what lies there does not count.
+  /// How much further than its high pad the last window may reach; what is there does not count.
   SmallVector<int64_t> overhang;
 
   /// The overhang as high pads.
@@ -180,7 +180,7 @@ Value averagePool(NodeContext &c, Value input, CountedPads counted) {
   input = padOpenSizes(c, input, window, zeroOf(c, input));
   bool reachesBeyond = llvm::any_of(window.overhang, [](int64_t pad) { return pad != 0; });
   if (includePad && reachesBeyond && counted == CountedPads::Stated) {
-    // The stated padding counts, what lies beyond it does not: so it becomes part of the input.
+    // The stated padding counts, what is beyond it does not: so it becomes part of the input.
     SmallVector<int64_t> low(2, 0), high(2, 0);
     low.append(window.pads.begin(), window.pads.begin() + window.rank());
     high.append(window.pads.begin() + window.rank(), window.pads.end());

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace headrace::onnx {
 
-/// Low and high pads together; none are needed where gaps between windows are as long.
+/// Low and high pads together; none are needed if the dilation is as long.
 static AffineExpr totalPads(AffineExpr size, int64_t stride, int64_t extent) {
   if (extent >= stride)
     return size.ceilDiv(stride) * stride + (extent - stride) - size;
@@ -25,7 +25,7 @@ static AffineExpr totalPads(AffineExpr size, int64_t stride, int64_t extent) {
   return total;
 }
 
-/// Far beyond any window that leaves gaps; bounds the expression of its pads.
+/// Far beyond any dilated window; bounds the expression of its pads.
 static constexpr int64_t kMaxTerms = 64;
 
 void padToSameSize(NodeContext &c, Window &window, bool moreAtEnd) {

@@ -18,7 +18,7 @@ struct TransposedAxis {
   int64_t low, high; // zeros before and after the spread input; negative ones are cut off
 };
 
-/// The attributes of a transposed convolution. Where sizes of the result are given, pads follow
+/// The attributes of a transposed convolution. If sizes of the result are given, pads follow
 /// from them.
 SmallVector<TransposedAxis> readAxes(NodeContext &c, ArrayRef<int64_t> window) {
   size_t rank = window.size();
@@ -138,7 +138,7 @@ public:
   }
 
 private:
-  /// The product as it lies in the result: [N, size, window, ..., last size, last window * M].
+  /// The product as it is in the result: [N, size, window, ..., last size, last window * M].
   Value inOrder(Value image, Value columns) {
     std::string rows = "n", weights = "c", result = "n";
     SymbolicShape from = shapeOf(columns), packed{from.front()};
@@ -181,7 +181,7 @@ private:
 
 } // namespace
 
-/// A convolution of the input spread by the strides with the filter turned around; a product where
+/// A convolution of the input spread by the strides with the filter turned around; a product if
 /// windows are side by side.
 static void importConvTranspose(NodeContext &c) {
   Value input = c.input(0, Accepts::Floats), filter = c.input(1);

@@ -11,11 +11,11 @@ SmallVector<int64_t> windowNumbers(NodeContext &c, const char *attribute, size_t
                                    int64_t otherwise, int64_t least) {
   std::vector<int64_t> found = c.node.getInts(attribute, std::vector<int64_t>(count, otherwise));
   if (found.size() != count)
-    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} numbers, got {2}", attribute,
+    c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected {1} values, got {2}", attribute,
            count, found.size());
   for (int64_t number : found)
     if (number < least || number > kMaxWindow)
-      c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected numbers from {1} to {2}, got {3}",
+      c.fail(ErrorKind::InvalidModel, "attribute '{0}': expected values from {1} to {2}, got {3}",
              attribute, least, kMaxWindow, number);
   return SmallVector<int64_t>(found.begin(), found.end());
 }

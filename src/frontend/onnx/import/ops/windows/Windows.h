@@ -22,7 +22,7 @@ Window readWindow(NodeContext &c, llvm::ArrayRef<int64_t> size);
 /// odd one is at the end or the beginning.
 void padToSameSize(NodeContext &c, Window &window, bool moreAtEnd);
 
-/// What an average divides by where padding counts and the result's size is rounded up, so that the
+/// What an average divides by if padding counts and the result's size is rounded up, so that the
 /// last window may reach beyond the padding.
 enum class CountedPads { Stated, WholeWindow };
 

@@ -1,0 +1,25 @@
+#include "driver/staged/Executors.h"
+
+#include "driver/programs/CompiledRegion.h"
+
+namespace headrace::staged {
+
+std::vector<Tensor>
+ReferenceExecutor::runRegion(const std::shared_ptr<const adaptive::Region> &region,
+                             std::span<const Tensor> inputs) {
+  return modelOf(*region).reference(inputs);
+}
+
+/// In the declared types, as the nodes between programs take them.
+std::vector<Tensor>
+RoundedExecutor::runRegion(const std::shared_ptr<const adaptive::Region> &region,
+                           std::span<const Tensor> inputs) {
+  Model &model = modelOf(*region);
+  std::vector<Tensor> results = model.roundedReference(inputs, seed, scale);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (results[i].dtype() == DType::F64)
+      results[i] = results[i].converted(model.outputs()[i].dtype);
+  return results;
+}
+
+} // namespace headrace::staged

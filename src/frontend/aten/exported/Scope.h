@@ -1,0 +1,56 @@
+// The values of a graph of an exported program by name, and which of them share memory: a change in
+// place is a new value of the tensor whose memory changes and of all views of it.
+#pragma once
+
+#include "frontend/aten/Call.h"
+
+#include <map>
+
+namespace headrace::aten {
+
+/// An operator whose result shares memory with its first argument, "self" or "input".
+struct View {
+  std::string of;       // the name of that argument
+  std::string function; // with the overload
+  Arguments arguments;
+  ResultTypes results;
+  size_t number; // among the results
+};
+
+/// Whether the operator, named without its overload, is such a view.
+bool isView(const std::string &packet);
+
+class Scope {
+public:
+  enum class Origin { Computed, Input, Constant };
+
+  void set(const std::string &name, Value value, Origin origin = Origin::Computed);
+  void setView(const std::string &name, Value value, View view);
+  /// Another name of a tensor.
+  void setSame(const std::string &name, const std::string &of);
+  /// Throws Error if there is no such value.
+  const Value &get(const std::string &name) const;
+
+  /// Gives a tensor that was changed in place a new value, and so all that share its memory. Throws
+  /// Error if that is an input's or a parameter's, or the view cannot be written through.
+  void change(GraphBuilder &builder, const std::string &name, Node value);
+
+private:
+  struct Entry {
+    std::string name;
+    Value value;
+    Origin origin;
+    std::optional<View> view;
+  };
+  Entry &entry(const std::string &name);
+  Node node(const std::string &name) const;
+  const Entry &rootOf(const Entry &entry) const;
+  /// The tensor with its view replaced by another value.
+  Node writtenThrough(GraphBuilder &builder, const View &view, Node value) const;
+  Value viewed(GraphBuilder &builder, const View &view) const;
+
+  std::vector<Entry> entries; // in the order of their computation
+  std::map<std::string, size_t> places;
+};
+
+} // namespace headrace::aten

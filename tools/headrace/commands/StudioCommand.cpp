@@ -1,0 +1,56 @@
+// headrace studio: hands over to headrace-studio, a program of its own that shows what this command prints.
+#include "runtime/system/Error.h"
+
+#include "commands/Commands.h"
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+namespace headrace::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// How studio starts this command again: the program, or Python with the package.
+std::vector<std::string> ownCommand(const fs::path &self) {
+  if (self.filename().string().starts_with("python"))
+    return {self.string(), "-m", "headrace"};
+  return {self.string()};
+}
+
+int runStudio(std::vector<std::string> arguments) {
+  std::error_code error;
+  fs::path self = fs::read_symlink("/proc/self/exe", error);
+  std::vector<std::string> words = {"headrace-studio"};
+  for (const std::string &word : ownCommand(self)) {
+    words.push_back("--headrace");
+    words.push_back(word);
+  }
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char *> pointers;
+  for (std::string &word : words)
+    pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv((self.parent_path() / words[0]).c_str(), pointers.data());
+  ::execvp(words[0].c_str(), pointers.data());
+  throw Error(ErrorKind::Unsupported,
+              std::string("studio: cannot start headrace-studio: ") + std::strerror(errno) +
+                  "; it is a part of its own: pip install headrace[studio], or build the target "
+                  "headrace-studio");
+}
+
+} // namespace
+
+void addStudioCommand(CLI::App &app, Action &action) {
+  CLI::App *command = app.add_subcommand(
+      "studio", "Show and steer a model in the browser, or write such a page with --export");
+  command->set_help_flag();
+  command->prefix_command();
+  command->callback([command, &action] {
+    action = [arguments = command->remaining()] { return runStudio(arguments); };
+  });
+}
+
+} // namespace headrace::cli
