@@ -20,6 +20,7 @@
 #include "target/Slices.h"
 #include "target/Target.h"
 #include "transform/choices/Choices.h"
+#include "transform/choices/Verbs.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -211,7 +212,7 @@ private:
 
   void followRecipe() {
     Choices choices(entry);
-    for (const ProgramStep &wanted : choices.take("slice")) {
+    for (const ProgramStep &wanted : choices.take(verbs::slice)) {
       int64_t elements = 0;
       (void)StringRef(wanted.object).getAsInteger(10, elements);
       auto found = llvm::find_if(steps, [&](const SliceStep &step) {
@@ -250,7 +251,8 @@ private:
         value.push_back(static_cast<int64_t>(position));
     step.launch->setAttr(kSlicesAttr, DenseI64ArrayAttr::get(entry.getContext(), value));
     int64_t elements = slices == -1 ? 1 : *constantValue(step.extent) / slices;
-    made.push_back(ProgramStep{"slice", kernelNameOf(step.launch), std::to_string(elements)});
+    made.push_back(
+        ProgramStep{verbs::slice.name.str(), kernelNameOf(step.launch), std::to_string(elements)});
   }
 
   struct Plan {
