@@ -18,7 +18,9 @@ KINDS = {"product", "window", "simple", "division", "elementary", "scalar"}
 def headrace(
     *words: str, cache: Path | None = None, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "HEADRACE_CACHE_DIR": str(cache) if cache else "", **settings}
+    environment = {**os.environ, "HEADRACE_CACHE_DIR": str(cache) if cache else ""}
+    environment.pop("HEADRACE_RATES", None)
+    environment.update(settings)
     return subprocess.run(
         [str(BIN), *words],
         capture_output=True,
