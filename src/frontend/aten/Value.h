@@ -1,4 +1,4 @@
-// The operands and results of ATen operators.
+// Operands and results of ATen operators.
 #pragma once
 
 #include "frontend/graph/GraphBuilder.h"
