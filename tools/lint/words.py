@@ -54,7 +54,7 @@ RULES = (
         r" an? (call|cycle|kernel|element|micro-op|step|line|row)\b",
         "'per'",
     ),
-    Rule(r"\b(expected|expects|takes)\b.*, found\b", "'got'"),
+    Rule(r"\b(expected|expects|takes)\b[^=:()\[\]]*, found\b", "'got'"),
     Rule(
         r"\b([Hh]alf precision|[Mm]ain memory|[Ww]hole numbers?|[Ee]lementary functions?"
         r"|halves to even|[Ss]ystems? of equations|[Rr]ight sides?)\b",
