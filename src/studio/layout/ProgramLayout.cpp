@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kCharacterWidth = 6.6, kMaxLabel = 26;
 
-/// As wide as the last part of the name, which the box shows.
+/// The width of the last part of the name, which the box shows.
 double widthOf(const std::string &name) {
   size_t slash = name.rfind('/');
   size_t length = name.size() - (slash == std::string::npos ? 0 : slash + 1);

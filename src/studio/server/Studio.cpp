@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Scripts read it before anything else: null where a server answers.
+// Scripts read it before anything else: null if a server answers.
 constexpr std::string_view kNoData = "window.headraceData = null;\n";
 
 } // namespace

@@ -17,8 +17,8 @@ public:
   /// files.
   Archive(Bytes archive, std::string source);
 
-  /// By its path without the archive's own directory: "models/model.json". Throws Error if there is
-  /// none.
+  /// The entry by its path without the archive's own directory: "models/model.json". Throws Error if
+  /// there is none.
   Bytes file(const std::string &path) const;
   bool has(const std::string &path) const { return files.contains(path); }
   std::vector<std::string> pathsBelow(const std::string &directory) const;

@@ -24,7 +24,8 @@ static Value reverseSub(Call &c) {
   return c.mapAs(c.type(), "sub", {c["other"], scaled(c, c["self"], c["alpha"])});
 }
 
-/// Of floats by their exact remainder, as in Python: a quotient just below an integer may round to it.
+/// The quotient of floats by their exact remainder, as in Python: a quotient just below an integer
+/// may round to it.
 static Value floorDivide(Call &c) {
   if (!isFloat(c.type()))
     return c.mapAs(c.type(), "floor_divide", {c["self"], c["other"]});
