@@ -147,3 +147,58 @@ def test_phases_of_a_gradient_follow_the_recipe(tmp_path: Path) -> None:
     command = [HEADRACE, "explain", str(DIGITS), "--grad", "--to", "split", "--recipe", str(recipe)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0 and "there is no operator 'nobody'" in done.stderr
+
+
+def printed(*options: str) -> str:
+    command = [HEADRACE, "explain", str(DIGITS), "--size", "batch=16", *options]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_nodes_have_their_code() -> None:
+    conv = "/features/features.3/Conv/conv"
+    nodes = {node["id"]: node for node in json.loads(printed("--to=layout", "--json", "--code"))["nodes"]}
+    assert "hr.conv" in nodes[conv]["code"]
+    assert printed("--to=layout", f"--code={conv}").strip() == nodes[conv]["code"].strip()
+    for phase, word in (("kernels", "hr.kernel"), ("tiles", "scf.forall"), ("llvm", "llvm.func")):
+        assert word in printed(f"--to={phase}", f"--code={conv}"), phase
+    command = [HEADRACE, "explain", str(DIGITS), "--to=layout", "--code=none"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 1 and "--code=none: expected a node" in done.stderr
+
+
+def test_buffers_add_up_to_the_peak() -> None:
+    report = json.loads(printed("--json"))
+    buffers = report["buffers"]
+    assert {buffer["kind"] for buffer in buffers} == {"input", "temporary", "output"}
+    temporaries = [buffer for buffer in buffers if buffer["kind"] == "temporary"]
+    ends = [buffer["offset"] + buffer["bytes"] for buffer in temporaries]
+    outputs = sum(buffer["bytes"] for buffer in buffers if buffer["kind"] == "output")
+    assert max(ends) + outputs <= report["peak_bytes"] < max(ends) + outputs + 64
+    for a in temporaries:
+        for b in temporaries:
+            apart = a["last"] < b["first"] or b["last"] < a["first"] or a is b
+            below = a["offset"] + a["bytes"] <= b["offset"] or b["offset"] + b["bytes"] <= a["offset"]
+            assert apart or below, (a, b)
+
+
+def test_graphs_for_model_explorer() -> None:
+    found = json.loads(printed("--json=model-explorer"))
+    assert [graph["id"] for graph in found["graphs"]] == "import simplify layout kernels schedule".split()
+    for shown in found["graphs"]:
+        nodes = {node["id"]: node for node in shown["nodes"]}
+        plain = json.loads(printed(f"--to={shown['id']}", "--json"))
+        assert list(nodes) == [node["id"] for node in plain["nodes"]]
+        edges = [edge for node in nodes.values() for edge in node["incomingEdges"]]
+        assert len(edges) == len(plain["edges"])
+        for edge in edges:
+            outputs = nodes[edge["sourceNodeId"]]["outputsMetadata"]
+            assert edge["sourceNodeOutputId"] in {output["id"] for output in outputs}
+    assert [graph["id"] for graph in json.loads(printed("--json=model-explorer", "--to=layout"))["graphs"]] == ["layout"]
+
+
+def test_phases_as_json() -> None:
+    done = subprocess.run(
+        [HEADRACE, "explain", "--phases", "--json"], check=True, capture_output=True, text=True
+    )
+    names = [phase["name"] for phase in json.loads(done.stdout)]
+    assert names[:5] == "import simplify layout kernels schedule".split()

@@ -52,6 +52,14 @@ TEST(Groups, EqualLayersOfAModelAreOneGroup) {
   EXPECT_EQ(found->name.substr(0, 6), "encode");
 }
 
+TEST(Groups, AFewEqualNodesInARowAreNoBlocks) {
+  Graph graph;
+  int last = addNode(graph, "x", "input", {});
+  for (int n = 0; n < 7; ++n)
+    last = addNode(graph, "n" + std::to_string(n), "map", {last});
+  EXPECT_EQ(findBlocks(Groups(graph)), nullptr);
+}
+
 TEST(Groups, DifferentNodesAreNoBlocks) {
   Graph graph;
   int last = addNode(graph, "x", "input", {});

@@ -26,7 +26,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for block in range(200):
         values = [value]
         for i in range(50):
-            kind = kinds[i * 7 % 10]
+            kind = kinds[(i * 7 + i // 10) % 10]
             operands = [values[-1]]
             if kind in {"Add", "Mul", "Sub"}:
                 operands.append(values[max(0, len(values) - 3)])

@@ -180,7 +180,7 @@ def test_hostile_names_are_text(browser: sync_api.Browser, models: Path, tmp_pat
         page.close()
     command = [HEADRACE, "studio", models / "names.onnx", "--export", tmp_path / "page"]
     subprocess.run(command, check=True, capture_output=True)
-    page = Page(browser, (tmp_path / "page/index.html").as_uri())
+    page = Page(browser, (tmp_path / "page/index.html").as_uri() + "#phase=import")
     check_names(page)
     page.close()
 

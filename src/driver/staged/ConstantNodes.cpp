@@ -1,5 +1,5 @@
 // Nodes that only move constants, as exporters write them for the weights of recurrent layers
-// (Slice, Concat), are computed once, when the graph is made. What reads them then has constants,
+// (Slice, Concat), are computed once, when the graph is made. Their readers then have constants,
 // which are packed, instead of values that every run copies anew.
 #include "driver/programs/CompiledRegion.h"
 #include "driver/staged/OnnxGraph.h"

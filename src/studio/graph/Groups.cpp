@@ -125,6 +125,16 @@ private:
     size_t length() const { return period * repetitions; }
   };
 
+  /// Equal nodes in a row are blocks only if there are many; a block of several is not made of one.
+  static bool isWorthIt(const Children &children, const Run &run) {
+    const auto first = children.begin() + static_cast<std::ptrdiff_t>(run.begin);
+    if (run.period == 1)
+      return run.repetitions >= ((*first)->isGroup() ? kMinRepetitions : kMinSingleNodes);
+    auto isFirst = [&](const auto &child) { return child->signature == (*first)->signature; };
+    return run.repetitions >= kMinRepetitions &&
+           !std::all_of(first, first + static_cast<std::ptrdiff_t>(run.period), isFirst);
+  }
+
   /// The longest stretch of equal blocks among the children.
   static Run longestRun(const Children &children) {
     Run best;
@@ -137,9 +147,7 @@ private:
           continue;
         }
         Run run{i - equal, period, equal / period + 1};
-        bool single = period == 1 && !children[run.begin]->isGroup();
-        if (run.repetitions >= (single ? kMinSingleNodes : kMinRepetitions) &&
-            run.length() > best.length())
+        if (isWorthIt(children, run) && run.length() > best.length())
           best = run;
         equal = 0;
       }

@@ -94,11 +94,11 @@ Studio.app = (() => {
       const report = await Studio.busy.during("compiling", () => reportOf(own));
       if (own !== entry) return;
       Studio.graph.setFacts(report, measured.get(own));
-      showTotals();
+      await Studio.busy.during("compiling", showTotals);
       Studio.steps.showRecipe();
       Studio.steps.showHistory();
       Studio.graph.choose(Studio.graph.scene.chosen);
-      await Studio.steps.load();
+      await Studio.busy.during("listing steps", Studio.steps.load);
       Studio.graph.choose(Studio.graph.scene.chosen);
     } catch (error) {
       byId("totals").replaceChildren(make("div", {}, make("dt", {}, "does not compile"), make("dd", { class: "fault" }, error.message.slice(0, 120))));

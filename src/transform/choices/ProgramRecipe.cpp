@@ -79,7 +79,8 @@ private:
     int64_t number = 0;
     if (verb.object == Verb::Object::Number &&
         (StringRef(result).getAsInteger(10, number) || number < 1))
-      fail(objectAt, "expected a number of columns, 1 for none");
+      fail(objectAt, verb.name == verbs::pack.name ? "expected a number of columns, 1 for none"
+                                                   : "expected a number of elements");
     if (verb.object == Verb::Object::Word && !llvm::is_contained(verb.words, result))
       fail(objectAt, "expected " + listed(verb.words), verb.words);
     return result;

@@ -132,6 +132,16 @@ const Verb pack{"pack",
                 "",
                 {},
                 whyNoPacking};
+const Verb slice{"slice",
+                 "by",
+                 Object::Number,
+                 "computes a chain of kernels slice by slice, while the values of a slice are in cache",
+                 "the first operator of a chain of kernels",
+                 "",
+                 true,
+                 "",
+                 {},
+                 whyNoKernel};
 const Verb keep{"keep",
                 "",
                 Object::None,
@@ -168,7 +178,7 @@ const Verb follow{"follow",
 llvm::ArrayRef<const Verb *> allVerbs() {
   static const Verb *const all[] = {&verbs::fold,     &verbs::leave, &verbs::layout, &verbs::expand,
                                     &verbs::fuse,     &verbs::separate, &verbs::walk, &verbs::merge,
-                                    &verbs::plan,     &verbs::pack, &verbs::keep,   &verbs::recompute,
+                                    &verbs::plan,     &verbs::pack, &verbs::slice, &verbs::keep,   &verbs::recompute,
                                     &verbs::follow};
   return all;
 }

@@ -33,7 +33,7 @@ struct Verb {
 };
 
 namespace verbs {
-extern const Verb fold, leave, layout, expand, fuse, separate, walk, merge, plan, pack, keep,
+extern const Verb fold, leave, layout, expand, fuse, separate, walk, merge, plan, pack, slice, keep,
     recompute, follow;
 } // namespace verbs
 

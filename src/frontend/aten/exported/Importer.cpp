@@ -53,7 +53,7 @@ std::string lineOf(const Json &node) {
     if (end == std::string::npos || after == std::string::npos)
       break;
     std::string path = trace.substr(at + 6, end - at - 6);
-    if (path.find("/torch/") == std::string::npos && !path.starts_with("torch/"))
+    if (path.find("-packages/torch/") == std::string::npos && !path.starts_with("torch/"))
       found = " (" + path.substr(path.rfind('/') + 1) + ":" +
               trace.substr(end + 8, after - end - 8) + ")";
   }
