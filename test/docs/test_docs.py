@@ -147,6 +147,7 @@ for script in sys.argv[1:]:
     child = os.fork()
     if child == 0:
         os.dup2(os.open(script + ".err", os.O_WRONLY | os.O_CREAT), 2)
+        os.chdir(os.path.dirname(script))  # of the files that it writes
         try:
             runpy.run_path(script, run_name="__main__")
             sys.stdout.write("done ")
@@ -176,7 +177,7 @@ def said_by_torch(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         text=True,
         check=False,
     )
-    ends = done.stdout.splitlines()
+    ends = [line for line in done.stdout.splitlines() if "ended with" in line]
     assert done.returncode == 0 and len(ends) == len(scripts), done
     return [f"{end}: {Path(f'{script}.err').read_text()}" for end, script in zip(ends, scripts)]
 
