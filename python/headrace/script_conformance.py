@@ -228,7 +228,6 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into a page")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(given)
-    sys.path.insert(0, os.getcwd())
     try:
         import cases.systemds  # noqa: F401
     except ImportError:

@@ -1,4 +1,4 @@
-// What operators of ATen take and yield.
+// Operands and results of ATen operators.
 #pragma once
 
 #include "frontend/graph/GraphBuilder.h"

@@ -4,8 +4,8 @@
 //   step:    conv1            conv2            conv1            conv2
 //   slices:  0 1 2 3          0 1 2 3    ->    0                0          1      1   ...
 //
-// What only these steps use need not be there for more than one slice at a time: it has memory of
-// one slice for each thread, at the same place for every slice.
+// Buffers that only these steps use hold one slice for each thread, at the same place for every
+// slice.
 //
 // A kernel's step that can run so has parameters: the number of slices, and the positions of the
 // operands that are cut. Part k of its grid reads and writes part k of these, of as many equal parts
