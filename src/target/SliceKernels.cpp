@@ -98,13 +98,13 @@ private:
     }
     auto add = [&](Value value, bool isResult) {
       bool isCut = llvm::is_contained(cut, static_cast<int64_t>(step.operands.size()));
-      step.operands.push_back({memoryOf(value), nominalBytes(value, sizes), isCut, isResult});
+      step.operands.push_back({memoryOf(value), bytesAtHints(value, sizes), isCut, isResult});
     };
     for (Value operand : launch.getInputs())
       add(operand, false);
     for (Value result : launch->getResults())
       add(result, true);
-    auto operations = static_cast<double>(nominal(launch.getCost().getResult(2), sizes));
+    auto operations = static_cast<double>(sizeHint(launch.getCost().getResult(2), sizes));
     DType type = rateType(getElementTypeOrSelf(launch->getResult(0)));
     step.computing =
         operations / rates.operationsPerMicrosecond(OperationKind::Product, type) / rates.threads;
@@ -271,7 +271,7 @@ private:
           if (++end - begin < 2)
             continue;
           double count = slices == -1
-                             ? static_cast<double>(nominal(steps[begin].extent, sizes))
+                             ? static_cast<double>(sizeHint(steps[begin].extent, sizes))
                              : static_cast<double>(slices);
           double whole = microseconds(begin, end, 1), sliced = microseconds(begin, end, count);
           double saved = whole - sliced;
