@@ -2,7 +2,8 @@
 
     ./dev bench choices [--models MODEL ...] [--threads 1] [--seconds 1] [--rounds 3]
 
-Every product and convolution of the models is timed as generated code and as a library's routine, with
+Predictions are judged by the median of their errors, the share that is within a factor of 2, and the worst
+kernels among those that take 1% of their model. Every product and convolution of the models is timed as generated code and as a library's routine, with
 what each needs around it. Where the two differ by more than a tenth, the compiler should have taken
 the faster one.
 """
@@ -24,6 +25,8 @@ from bench.workload import ROOT, from_file, from_name
 
 LIBRARY = "openblas"
 CLEAR = 1.1  # ratio from which on one of two times is the better one
+CLOSE = 2.0  # factor within which a prediction still serves
+LARGE = 0.01  # share of a model's time from which on a kernel's prediction matters by itself
 
 
 @dataclass
@@ -118,6 +121,48 @@ def errors(kernels: Iterable[Kernel]) -> list[float]:
     ]
 
 
+@dataclass
+class Accuracy:
+    """How good the predictions of some kernels are."""
+
+    median: float
+    close: float  # the share within CLOSE
+    kernels: int
+
+    def __str__(self) -> str:
+        return (
+            f"predictions off by {self.median:4.0%} in the median of {self.kernels:3} kernels,"
+            f" {self.close:4.0%} within a factor of {CLOSE:g}"
+        )
+
+
+def factor(kernel: Kernel) -> float:
+    """How many times the larger of prediction and time is the smaller one."""
+    assert kernel.predicted_us is not None
+    low, high = sorted((kernel.predicted_us, kernel.time_us))
+    return high / low if low > 0 else float("inf")
+
+
+def predicted(kernels: Iterable[Kernel]) -> list[Kernel]:
+    """Kernels whose predictions can be judged: less than a microsecond is the clock."""
+    return [k for k in kernels if k.predicted_us is not None and k.time_us >= 1]
+
+
+def accuracy(kernels: list[Kernel]) -> Accuracy:
+    judged = predicted(kernels)
+    close = sum(factor(kernel) <= CLOSE for kernel in judged)
+    return Accuracy(
+        statistics.median(errors(judged) or [0.0]), close / max(len(judged), 1), len(judged)
+    )
+
+
+def worst(kernels: list[Kernel], count: int) -> list[Kernel]:
+    """Kernels of a model that take at least LARGE of its time, the worst prediction first."""
+    total = sum(kernel.time_us for kernel in kernels)
+    large = [kernel for kernel in predicted(kernels) if kernel.time_us >= LARGE * total]
+    return sorted(large, key=factor, reverse=True)[:count]
+
+
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -126,6 +171,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1.0, help="of each profile (default: 1)")
     parser.add_argument("--rounds", type=int, default=3, help="profiles of each (default: 3)")
+    parser.add_argument("--worst", type=int, default=5, help="kernels to show (default: 5)")
     parser.add_argument("--verbose", action="store_true", help="show every choice and kernel")
     return parser.parse_args(arguments)
 
@@ -133,7 +179,8 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     options = parse_arguments(arguments)
     all_choices: list[Choice] = []
-    all_errors: list[float] = []
+    all_kernels: list[tuple[str, Kernel]] = []
+    all_worst: list[tuple[str, Kernel]] = []
     for model in options.models:
         is_file = Path(model).suffix == ".onnx"
         work = from_file(Path(model), 1) if is_file else from_name(model, False, 1)
@@ -141,14 +188,13 @@ def main(arguments: list[str] | None = None) -> int:
         generated = best_profile(work.path, "generated", options)
         library = best_profile(work.path, LIBRARY, options)
         own = choices(generated, library, chosen)
-        off = errors(chosen)
         all_choices += own
-        all_errors += off
+        all_kernels += [(work.name, kernel) for kernel in chosen]
+        all_worst += [(work.name, kernel) for kernel in worst(chosen, options.worst)]
         clear = [choice for choice in own if choice.is_clear]
         right = sum(choice.is_right for choice in clear)
         print(
-            f"{work.name:14} predictions off by {statistics.median(off or [0]):4.0%} in the median of"
-            f" {len(off):3} kernels; {right} of {len(clear)} clear choices right",
+            f"{work.name:14} {accuracy(chosen)}; {right} of {len(clear)} clear choices right",
             flush=True,
         )
         if options.verbose:
@@ -168,9 +214,17 @@ def main(arguments: list[str] | None = None) -> int:
     right = sum(choice.is_right for choice in clear)
     share = f" ({right / len(clear):.0%})" if clear else ""
     print(
-        f"\nall: predictions off by {statistics.median(all_errors or [0]):.0%} in the median of"
-        f" {len(all_errors)} kernels; {right} of {len(clear)}{share} clear choices right"
+        f"\nall: {accuracy([kernel for _, kernel in all_kernels])};"
+        f" {right} of {len(clear)}{share} clear choices right"
     )
+    print(f"\nworst predictions of kernels that take {LARGE:.0%} of their model:")
+    for model, kernel in sorted(all_worst, key=lambda each: factor(each[1]), reverse=True)[
+        : options.worst
+    ]:
+        print(
+            f"    {model:14} {kernel.name[-40:]:40} {kernel.time_us:10.1f} us,"
+            f" predicted {kernel.predicted_us:10.1f} ({factor(kernel):.1f}x)"
+        )
     return 0
 
 

@@ -259,7 +259,7 @@ def compute(shape: Any, body: Callable[..., Any], name: str | None = None) -> Te
     >>> T = hr.compute((m, k), lambda i, j: B[j, i], name="T")
     """
     sizes = to_shape(shape)
-    names = parameter_names(body, len(sizes), name or "without a name")
+    names = parameter_names(body, len(sizes), f"stage '{name}'" if name else "a stage")
 
     def call(point: list[_core.Expr]) -> _core.Expr:
         return to_core(body(*map(Expr, point)))
@@ -290,7 +290,7 @@ def solve(
 
 
 def parameter_names(body: Callable[..., Any], rank: int, stage: str) -> list[str]:
-    """The function's names of the dimensions, where it takes one parameter for each."""
+    """The function's names of the dimensions, if it takes one parameter for each."""
     try:
         parameters = list(inspect.signature(body).parameters.values())
     except (TypeError, ValueError):
@@ -300,7 +300,7 @@ def parameter_names(body: Callable[..., Any], rank: int, stage: str) -> list[str
     names = [p.name for p in parameters if p.default is p.empty and p.kind is not p.KEYWORD_ONLY]
     if len(names) != rank:
         raise InvalidArgumentError(
-            f"stage '{stage}': expected a function of {rank} parameters, one for each dimension, "
+            f"{stage}: expected a function of {rank} parameters, one for each dimension, "
             f"got {len(names)} ({', '.join(names)})"
         )
     return names
@@ -467,7 +467,7 @@ def to_core(value: Any) -> _core.Expr:
     if isinstance(value, float) or (getattr(value, "ndim", None) == 0 and hasattr(value, "dtype")):
         return _core.expr_float(float(value))
     raise TypeMismatchError(
-        f"expression: expected numbers and expressions, got {type(value).__name__}"
+        f"expression: expected scalars and expressions, got {type(value).__name__}"
     )
 
 

@@ -174,6 +174,6 @@ def _expect_scalar(model: Model, function: str) -> None:
     if len(outputs) != 1 or any(size != 1 for size in outputs[0].shape):
         found = ", ".join(map(str, outputs))
         raise InvalidArgumentError(
-            f"headrace.{function}: expected a program that yields one number, got '{model.name}' "
+            f"headrace.{function}: expected a program with one scalar output, got '{model.name}' "
             f"with {found}; headrace.vjp takes gradients of its outputs"
         )

@@ -177,7 +177,7 @@ class Model:
                 raise InvalidArgumentError(f"{name}: expected 1 to {most}, got {value}")
         elements = [operator.index(count) for count in pes]
         if not elements or not all(1 <= count <= 2**20 for count in elements):
-            raise InvalidArgumentError(f"pes: expected numbers from 1 to {2**20}, got {list(pes)}")
+            raise InvalidArgumentError(f"pes: expected integers from 1 to {2**20}, got {list(pes)}")
         given = self._sizes(sizes, named_sizes)
         return json.loads(
             _core.explore(
@@ -276,9 +276,10 @@ class Model:
 
     def _arrange(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """The values in declared order, each given once."""
-        if len(args) > len(self._inputs):
+        count = len(self._inputs)
+        if len(args) > count:
             raise InvalidArgumentError(
-                f"model '{self.name}': expected {len(self._inputs)} inputs "
+                f"model '{self.name}': expected {count} input{'s' * (count != 1)} "
                 f"({self._names(self._positions)}), got {len(args)}"
             )
         values = [*args] + [None] * (len(self._inputs) - len(args))
@@ -310,7 +311,7 @@ class Model:
         for symbol, size in given.items():
             if symbol not in self.symbols:
                 names = self._names(self.symbols)
-                expected = f"expected sizes of {names}" if names else "it has no dynamic dimensions"
+                expected = f"expected {names}" if names else "the model has no dynamic dimensions"
                 raise InvalidArgumentError(f"model '{self.name}': {expected}, got '{symbol}'")
             given[symbol] = operator.index(size)
             if given[symbol] < 0:

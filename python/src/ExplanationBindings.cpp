@@ -62,6 +62,18 @@ nb::dict kernelToPython(const KernelReport &report, const Amounts &amount) {
   dict["operations"] = amount(report.cost.operations);
   dict["intermediate_bytes"] = amount(report.cost.intermediateBytes);
   dict["workspace_bytes"] = report.workspaceBytes;
+  dict["predicted_us"] =
+      report.prediction ? nb::object(nb::float_(report.prediction->microseconds)) : nb::none();
+  nb::dict shares;
+  nb::list least;
+  if (report.prediction) {
+    for (const auto &[resource, share] : report.prediction->shares)
+      shares[nb::cast(resource)] = share;
+    for (const KernelPrediction::Least &bound : report.prediction->least)
+      least.append(nb::make_tuple(bound.cacheBytes, bound.bytes));
+  }
+  dict["shares"] = shares;
+  dict["least_bytes"] = least;
   return dict;
 }
 
@@ -97,10 +109,13 @@ nb::dict explanationToPython(const Explanation &explanation,
     entry["step"] = why.step;
     entry["reason"] = why.reason;
     entry["bytes"] = why.bytes ? amount(*why.bytes) : nb::none();
+    entry["saved_us"] =
+        why.microseconds ? nb::object(nb::float_(*why.microseconds)) : nb::none();
     reasons.append(entry);
   }
   dict["why_not"] = reasons;
   dict["planning"] = explanation.planning;
+  dict["rates"] = explanation.rates;
   dict["peak_bytes"] =
       explanation.peakBytes < 0 ? nb::none() : nb::object(nb::int_(explanation.peakBytes));
   dict["constant_bytes"] = explanation.constantBytes;

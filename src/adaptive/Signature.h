@@ -1,5 +1,5 @@
-// What a version of a program holds for: numbers that are compiled in, and sizes that stay open.
-// One policy decides which is which, for models, for parts of split models and for scripts.
+// The sizes that a version of a program holds for: constants that are compiled in, and symbols. One
+// policy decides which is which, for models, for parts of split models and for scripts.
 #pragma once
 
 #include <cstdint>

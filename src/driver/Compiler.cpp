@@ -1,6 +1,7 @@
 #include "driver/Compiler.h"
 
 #include "analysis/OperatorWork.h"
+#include "analysis/cost/RatesFile.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
@@ -82,11 +83,15 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
   phaseMilliseconds = headrace::runPhases(phases(), program, modelName, last);
 }
 
-Compiler::KeptByTarget Compiler::lowerUnknownKernels(ModuleOp program, CodeUse use) {
+Compiler::KeptByTarget
+Compiler::lowerUnknownKernels(ModuleOp program, CodeUse use,
+                              llvm::function_ref<void()> whenScheduled) {
   std::vector<Phase> all = phases();
   auto isSchedule = [](const Phase &phase) { return phase.name == "schedule"; };
   ArrayRef<Phase> lowering(&*llvm::find_if(all, isSchedule) + 1, all.data() + all.size());
   runPhases(program, "schedule");
+  if (whenScheduled)
+    whenScheduled();
   KeptByTarget kept;
   for (const Target *target : targets.all())
     if (auto code = target->cachedCode(targets.kernelsOf(program, *target), use))
@@ -233,16 +238,58 @@ LoweredProgram Compiler::compileAot(ModuleOp program, AotCode &code) {
 
 std::vector<double> Compiler::predict(ModuleOp program, ArrayRef<int64_t> symbols, int threads) {
   runPhases(program, "schedule");
-  return predictSteps(buildProgram(entryFunction(program)), program, targets, symbols, threads);
+  std::vector<double> microseconds;
+  for (const StepPrediction &step :
+       predictSteps(buildProgram(entryFunction(program)), program, targets, symbols, threads))
+    microseconds.push_back(step.estimate.microseconds);
+  return microseconds;
+}
+
+/// The kernels of a scheduled program on one thread, with size hints.
+static std::vector<KernelPrediction> predictionsOf(ModuleOp program, const Targets &targets) {
+  Program steps = buildProgram(entryFunction(program));
+  SizeHints sizes = sizeHints(entryFunction(program));
+  std::vector<int64_t> symbols;
+  for (auto [i, symbol] : llvm::enumerate(steps.symbols))
+    symbols.push_back(std::max(symbol.min, sizes.of(static_cast<unsigned>(i))));
+  std::vector<KernelPrediction> result;
+  for (StepPrediction &step : predictSteps(steps, program, targets, symbols, /*threads=*/1)) {
+    const Estimate &time = step.estimate;
+    result.push_back({time.microseconds,
+                      {{"memory", time.memory},
+                       {"cache", time.cache},
+                       {"arithmetic", time.arithmetic},
+                       {"calls", time.calls}},
+                      std::move(step.least)});
+  }
+  return result;
+}
+
+/// Bytes that would not be moved take as long as reading them from where so many lie.
+static void predictSavings(std::vector<MissedOptimization> &missed, func::FuncOp entry,
+                           const Machine &machine) {
+  SizeHints sizes = sizeHints(entry);
+  for (MissedOptimization &why : missed)
+    if (why.bytes && !why.microseconds) {
+      auto bytes = static_cast<double>(sizes.of(*why.bytes));
+      why.microseconds = bytes / machine.rates.bytesPerMicrosecond(bytes);
+    }
 }
 
 Explanation Compiler::explain(ModuleOp program) {
   MovementReport before = movementBefore(entryFunction(program));
   entryFunction(program)->setAttr(kExplainAttr, UnitAttr::get(program.getContext()));
-  lowerUnknownKernels(program, CodeUse::Process);
+  std::vector<KernelPrediction> predictions;
+  lowerUnknownKernels(program, CodeUse::Process,
+                      [&] { predictions = predictionsOf(program, targets); });
   LoweredProgram compiled = described(program);
   compiled.notes.before = before;
+  for (auto [note, prediction] : llvm::zip_equal(compiled.notes.steps, predictions))
+    note.prediction = std::move(prediction);
+  const Machine &machine = targets.wanted.machine();
+  compiled.notes.rates = describedRates(machine.rates);
   compiled.notes.missedOptimizations = reasonsOf(entryFunction(program));
+  predictSavings(compiled.notes.missedOptimizations, entryFunction(program), machine);
   compiled.notes.planning = planningOf(entryFunction(program));
   Explanation result = explainProgram(compiled.program, compiled.notes);
   result.phaseMilliseconds = phaseMilliseconds;

@@ -57,7 +57,8 @@ private:
   std::vector<Phase> phases() const;
   using KeptByTarget = llvm::SmallDenseMap<const Target *, std::unique_ptr<CachedCode>, 2>;
   /// All phases, except those from `schedule` on for kernels whose code is kept.
-  KeptByTarget lowerUnknownKernels(mlir::ModuleOp program, CodeUse use);
+  KeptByTarget lowerUnknownKernels(mlir::ModuleOp program, CodeUse use,
+                                   llvm::function_ref<void()> whenScheduled = nullptr);
   /// Builds the lowered program, with its recipe and notes, from the IR after the last phase.
   LoweredProgram described(mlir::ModuleOp program);
 

@@ -6,6 +6,7 @@
 #include "driver/RunPasses.h"
 #include "driver/machine/Predict.h"
 #include "transform/choices/Choices.h"
+#include "transform/choices/Verbs.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/ProgramModel.h"
 
@@ -51,20 +52,23 @@ private:
     std::vector<int64_t> symbols;
     for (auto [i, symbol] : llvm::enumerate(steps.symbols))
       symbols.push_back(std::max(symbol.min, sizes.of(static_cast<unsigned>(i))));
-    std::vector<double> predicted = predictSteps(steps, program, targets, symbols, /*threads=*/1);
+    nominalSymbols.assign(symbols.begin(), symbols.end());
+    std::vector<StepPrediction> predicted =
+        predictSteps(steps, program, targets, symbols, /*threads=*/1);
     auto step = steps.steps.begin();
     for (Operation &op : entry.getBody().front()) {
       if (!isa<hr::LaunchOp, hr::LibraryOp, hr::CheckOp>(op))
         continue;
       while (step->kind == Step::Kind::Transfer)
         ++step;
-      microseconds[&op] = predicted[step++ - steps.steps.begin()];
+      predictions[&op] = std::move(predicted[step++ - steps.steps.begin()]);
     }
   }
 
   std::optional<double> predicted(Operation *op) const {
-    auto found = microseconds.find(op);
-    return found == microseconds.end() ? std::nullopt : std::optional(found->second);
+    auto found = predictions.find(op);
+    return found == predictions.end() ? std::nullopt
+                                      : std::optional(found->second.estimate.microseconds);
   }
 
   std::string unique(std::string id) {
@@ -144,7 +148,9 @@ private:
         nodeOf(call, name.empty() ? plainName(call.getName()) : name, call.getRoutine().str());
     if (auto recipe = call->getAttrOfType<StringAttr>(kRecipeAttr))
       node.recipe = recipe.str();
-    node.alternatives = targets.wanted.alternativesOfCall(call);
+    if (auto space = targets.wanted.schedulesOfCall(call))
+      for (const ScheduleRecord &other : space->alternatives())
+        node.alternatives.push_back({space->recipe(other)});
     return node;
   }
 
@@ -154,7 +160,22 @@ private:
     if (!module)
       return node;
     node.recipe = textAttribute(module, kRecipeAttr);
-    node.alternatives = targets.of(module).alternativesOf(module);
+    const Target &target = targets.of(module);
+    auto known = predictions.find(launch);
+    double operations = known == predictions.end()
+                            ? 0
+                            : static_cast<double>(node.operations.evaluate(
+                                  {nominalSymbols.data(), nominalSymbols.size()}));
+    for (const std::unique_ptr<ScheduleSpace> &space : target.schedules(module))
+      for (const ScheduleRecord &other : space->alternatives()) {
+        AlternativeStep &step = node.alternatives.emplace_back(AlternativeStep{space->recipe(other)});
+        if (known == predictions.end())
+          continue;
+        if (auto work = target.workUnder(module, other, nominalSymbols, operations)) {
+          llvm::append_range(work->streams, known->second.accesses);
+          step.microseconds = target.costModel().microseconds(*work);
+        }
+      }
     return node;
   }
 
@@ -178,7 +199,9 @@ private:
     node.microseconds = target.costModel().microseconds(workOf(structured, sizes));
     for (const Expansion *expansion : target.expansions())
       if (expansion->applies(op, target.machine()))
-        node.alternatives.push_back(ProgramStep{"expand", node.id, expansion->name().str()}.text());
+        node.alternatives.push_back(
+            {ProgramStep{verbs::expand.name.str(), node.id, expansion->name().str()}.text(),
+             estimatedMicroseconds(*expansion, op, target.machine())});
     return node;
   }
 
@@ -201,7 +224,8 @@ private:
   const std::string &codeOf;
   ProgramGraph graph;
   llvm::DenseMap<Value, std::string> ids;
-  llvm::DenseMap<Operation *, double> microseconds;
+  llvm::DenseMap<Operation *, StepPrediction> predictions;
+  SmallVector<int64_t> nominalSymbols;
   llvm::StringSet<> taken;
 };
 

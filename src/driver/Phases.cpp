@@ -135,6 +135,10 @@ void schedule(OpPassManager &manager, ModuleOp, const Target &target, const Sett
   }
   targets.addPasses(manager, target,
                     [&](OpPassManager &kernels) { target.addSchedulePasses(kernels); });
+  // Neighbours run image by image while an image's values are in cache.
+  SliceKernelsPassOptions slices;
+  slices.target = target.name().str();
+  manager.addPass(createSliceKernelsPass(slices));
 }
 
 /// A phase of the target's own, over its kernels. The last one takes those of the host to code,

@@ -7,6 +7,7 @@
 #include "runtime/program/ValueCheck.h"
 #include "runtime/system/Error.h"
 #include "target/Placement.h"
+#include "target/Slices.h"
 #include "transform/choices/Choices.h"
 #include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/ProgramModel.h"
@@ -80,6 +81,7 @@ public:
             Step step = makeStep(launch);
             step.kind = Step::Kind::Kernel;
             step.symbol = launch.getKernel().str();
+            step.parameters = slicesOf(launch);
             program.steps.push_back(std::move(step));
           })
           .Case([&](hr::LibraryOp call) {
@@ -181,6 +183,18 @@ private:
         numbered.push_back({buffer, *number, program.steps.size(), specOf(result.getType(), "")});
     }
     return step;
+  }
+
+  /// The number of slices that the kernel runs in, then the positions of the operands that are cut
+  /// (runtime/program/Slices.h); empty if it runs as a whole.
+  static std::vector<DimExpr> slicesOf(hr::LaunchOp launch) {
+    std::vector<DimExpr> parameters;
+    if (auto slices = launch->getAttrOfType<DenseI64ArrayAttr>(kSlicesAttr))
+      for (int64_t value : slices.asArrayRef())
+        parameters.push_back(DimExpr::constant(value));
+    if (!parameters.empty() && parameters[0] == DimExpr::constant(-1))
+      parameters[0] = toDimExpr(shapeOf(launch->getResult(0)).front());
+    return parameters;
   }
 
   /// The result is the operand's memory; the step only looks at it.

@@ -10,6 +10,14 @@
 
 namespace headrace {
 
+/// Another way to compute a node, as a step of a recipe.
+struct AlternativeStep {
+  std::string step;
+  /// Predicted microseconds of the node then, on one thread at nominal sizes, if the cost model
+  /// knows.
+  std::optional<double> microseconds = {};
+};
+
 /// A node of a program's graph: an operator, kernel, input, output or constant.
 struct GraphNode {
   /// Unique in the graph; that of an operator is its name in recipes.
@@ -25,8 +33,7 @@ struct GraphNode {
   std::optional<double> microseconds = {};
   /// The recipe of a scheduled kernel; empty for other nodes.
   std::string recipe = {};
-  /// Steps of a recipe that would compute it otherwise.
-  std::vector<std::string> alternatives = {};
+  std::vector<AlternativeStep> alternatives = {};
   /// The IR of the node alone, if it was asked for.
   std::string code = {};
 };

@@ -5,6 +5,7 @@
 #include "runtime/system/Error.h"
 #include "runtime/system/Listing.h"
 #include "transform/choices/Choices.h"
+#include "transform/choices/Verbs.h"
 #include "transform/recipe/KernelModel.h"
 #include "transform/recipe/KernelStages.h"
 #include "transform/recipe/ProgramModel.h"
@@ -24,7 +25,7 @@ static bool hasAuthoredStages(func::FuncOp program) {
 
 /// Names of expansions are the same for every target, so that recipes are.
 static void requireKnownExpansions(const ProgramRecipe &recipe) {
-  auto expands = [](const ProgramStep &step) { return step.verb == "expand"; };
+  auto expands = [](const ProgramStep &step) { return step.verb == verbs::expand.name; };
   if (llvm::none_of(recipe.steps, expands))
     return;
   std::vector<std::string> names = expansionNames();
@@ -46,7 +47,7 @@ void setRecipe(ModuleOp program, const Target &target, const Settings &settings)
   ProgramRecipe recipe = ProgramRecipe::parse(settings.recipe);
   requireKnownExpansions(recipe);
   for (const ProgramStep &step : recipe.steps)
-    if (step.verb == "keep" || step.verb == "recompute")
+    if (step.verb == verbs::keep.name || step.verb == verbs::recompute.name)
       throw Error(ErrorKind::InvalidArgument, placeInRecipe(step.line) + ": '" + step.text() +
                                                   "': only a gradient keeps values");
   func::FuncOp entry = entryFunction(program);
@@ -64,7 +65,7 @@ void giveSplitRecipe(ModuleOp program, const std::string &text) {
                                                 "'forward:' and 'backward:' in that of a gradient");
   };
   for (const ProgramStep &step : recipe.steps)
-    if (step.verb != "layout" && step.verb != "keep" && step.verb != "recompute")
+    if (step.verb != verbs::layout.name && step.verb != verbs::keep.name && step.verb != verbs::recompute.name)
       refuse(step.line, step.text());
   for (const ProgramRecipe::Kernel &kernel : recipe.kernels)
     refuse(kernel.line, "kernel " + kernel.name + ":");

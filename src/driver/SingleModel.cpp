@@ -5,6 +5,7 @@
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
 #include "driver/WithCompiler.h"
+#include "driver/machine/FirstCalibration.h"
 #include "runtime/program/BindInputs.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Interruption.h"
@@ -138,6 +139,7 @@ std::shared_ptr<const CompiledVersion> SingleModel::compiled(ImportedProgram &pr
   auto made = std::make_shared<CompiledVersion>();
   made->executable = compileVersion(program.program, settingsFor(program), key.sizes);
   made->microseconds = microsecondsSince(start);
+  calibrateOnce(settings);
   if (adaptive::isCompilationLogged())
     adaptive::logVersion(adaptive::VersionEvent::Compiled, versionName(sizes),
                          program.number == 0 ? "first call with such sizes"

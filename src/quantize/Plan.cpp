@@ -1,5 +1,6 @@
 #include "quantize/Plan.h"
 
+#include "frontend/onnx/read/MovingOperators.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Text.h"
 
@@ -108,14 +109,9 @@ void Planner::findUnits() {
   }
 }
 
-/// Operators whose results are numbers of their first input, or 0, or beyond a limit that is kept.
-static const std::set<std::string> kMovers = {
-    "MaxPool", "GlobalMaxPool", "Relu",         "Clip",         "Reshape", "Flatten", "Transpose",
-    "Squeeze", "Unsqueeze",     "Identity",     "Slice",        "Gather",  "Expand",  "Tile",
-    "Split",   "Dropout",       "DepthToSpace", "SpaceToDepth", "Pad"};
-
 static bool keepsScale(const onnx::Node &node, const onnx::GraphView &view) {
-  if (!node.domain.empty() || !kMovers.contains(node.opType) || node.inputs.empty())
+  const onnx::MovingOperator *known = onnx::findMovingOperator(node.opType);
+  if (!node.domain.empty() || !known || !known->keepsScale || node.inputs.empty())
     return false;
   if (node.opType == "MaxPool" || node.opType == "Dropout") // positions, a mask
     return node.outputs.size() == 1 || node.outputs[1].empty();

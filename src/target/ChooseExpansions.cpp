@@ -13,6 +13,7 @@
 #include "target/Passes.h"
 #include "target/Target.h"
 #include "transform/choices/Choices.h"
+#include "transform/choices/Verbs.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -44,31 +45,33 @@ struct ChooseExpansionsPass : impl::ChooseExpansionsPassBase<ChooseExpansionsPas
     IRRewriter rewriter(&getContext());
     for (auto &[op, expansions] : candidates) {
       const Expansion &chosen = choose(op, expansions, *chooser, choices);
-      choices.note("expand", op, chosen.name());
+      choices.note(verbs::expand, op, chosen.name());
       explainOthers(op, expansions, chosen, machine, choices);
       chosen.rewrite(op, machine, rewriter);
     }
     if (only.empty())
-      choices.finish({"expand"});
+      choices.finish({verbs::expand.name});
   }
 
 private:
   static void explainOthers(Operation *op, ArrayRef<const Expansion *> candidates,
                             const Expansion &chosen, const Machine &machine, Choices &choices) {
-    auto time = [&](const Expansion &expansion) {
-      return llvm::formatv("{0:f1} us", estimatedMicroseconds(expansion, op, machine)).str();
-    };
+    double taken = estimatedMicroseconds(chosen, op, machine);
     for (const Expansion *candidate : candidates)
-      if (candidate != &chosen)
-        choices.noteMissed("expand", op, candidate->name(),
-                           "an estimated " + time(*candidate) + ", " + time(chosen) + " as " +
-                               chosen.name());
+      if (candidate != &chosen) {
+        double other = estimatedMicroseconds(*candidate, op, machine);
+        choices.noteMissed(verbs::expand, op, candidate->name(),
+                           llvm::formatv("an estimated {0:f1} us, {1:f1} us as {2}", other, taken,
+                                         chosen.name())
+                               .str(),
+                           /*bytes=*/{}, taken - other);
+      }
   }
 
   /// The expansion that the program's recipe requests, else the chooser's.
   static const Expansion &choose(Operation *op, ArrayRef<const Expansion *> candidates,
                                  const ExpansionChooser &chooser, Choices &choices) {
-    std::optional<std::string> given = choices.wanted("expand", op);
+    std::optional<std::string> given = choices.wanted(verbs::expand, op);
     if (!given)
       return chooser.choose(op, candidates);
     std::string names;
@@ -77,7 +80,7 @@ private:
         return *candidate;
       names += (names.empty() ? "" : ", ") + candidate->name().str();
     }
-    choices.refuse("expand", op, "expected one that applies: " + names);
+    choices.refuse(verbs::expand, op, "expected one that applies: " + names);
     return chooser.choose(op, candidates);
   }
 };

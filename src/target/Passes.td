@@ -22,4 +22,11 @@ def PlaceKernelsPass : Pass<"place-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def SliceKernelsPass : Pass<"slice-kernels", "::mlir::ModuleOp"> {
+  let summary = "decides which kernels run depth first, on one slice of their operands after the other";
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "whose machine the times are predicted for">
+  ];
+}
+
 #endif

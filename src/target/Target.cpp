@@ -54,6 +54,17 @@ const Target &findTarget(StringRef name) {
               "unknown target '" + name.str() + "'; expected " + listed(names));
 }
 
+Work Target::workOfCall(const LibraryCall &call) const {
+  for (const Expansion *expansion : expansions())
+    if (std::optional<Work> work = expansion->workOfCall(call, machine()))
+      return std::move(*work);
+  // Copies and checks, which no expansion makes, read what they are given.
+  Work work;
+  if (call.operations > 0)
+    work.arithmetic.push_back({OperationKind::Simple, call.type, call.operations});
+  return work;
+}
+
 std::vector<std::string> expansionNames(const Target &target) {
   std::vector<std::string> names;
   for (const Expansion *expansion : target.expansions())

@@ -3,6 +3,7 @@
 
 #include "runtime/program/Program.h"
 #include "runtime/system/Processor.h"
+#include "schedule/Space.h"
 #include "target/expansion/Expansion.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -78,7 +79,10 @@ public:
   /// operands apart. `operations` are those of all its operators.
   virtual Work workOf(mlir::ModuleOp kernel, llvm::ArrayRef<int64_t> symbols,
                       double operations) const = 0;
-  /// Microseconds of a scheduled kernel if more than a model knows them: a simulator counted.
+  /// The work of a call of a library's routine, as the expansion that makes such calls has it; its
+  /// first accesses to operands apart.
+  Work workOfCall(const LibraryCall &call) const;
+  /// Microseconds of a scheduled kernel where more than a model knows them: a simulator counted.
   virtual std::optional<double> countedMicroseconds(mlir::ModuleOp kernel) const {
     (void)kernel;
     return std::nullopt;
@@ -101,10 +105,10 @@ public:
 
   /// Level 1, where operators have become calls of libraries: how those are made.
   virtual void addCallPasses(mlir::OpPassManager &program) const { (void)program; }
-  /// Other legal ways to make a call, as lines of recipes.
-  virtual std::vector<std::string> alternativesOfCall(hr::LibraryOp call) const {
+  /// The schedules of a call; null if there is nothing to decide.
+  virtual std::unique_ptr<ScheduleSpace> schedulesOfCall(hr::LibraryOp call) const {
     (void)call;
-    return {};
+    return nullptr;
   }
 
   /// Gives kernels what a user's recipe says of their stages. Throws Error if the text is no
@@ -112,10 +116,17 @@ public:
   virtual void attachRecipe(mlir::func::FuncOp program, llvm::StringRef recipe) const = 0;
   /// Level 2 -> 3: a schedule and its recipe for each kernel module.
   virtual void addSchedulePasses(mlir::OpPassManager &kernels) const = 0;
-  /// Legal schedules of a scheduled kernel other than its own, as lines of recipes.
-  virtual std::vector<std::string> alternativesOf(mlir::ModuleOp kernel) const {
+  /// The schedules of a scheduled kernel, stage by stage.
+  virtual std::vector<std::unique_ptr<ScheduleSpace>> schedules(mlir::ModuleOp kernel) const {
     (void)kernel;
     return {};
+  }
+  /// The work of a scheduled kernel under another of its schedules, like `workOf`; nothing if it is
+  /// not known without forming the kernel anew.
+  virtual std::optional<Work> workUnder(mlir::ModuleOp kernel, const ScheduleRecord &schedule,
+                                        llvm::ArrayRef<int64_t> symbols, double operations) const {
+    (void)kernel, (void)schedule, (void)symbols, (void)operations;
+    return std::nullopt;
   }
   /// From there to code, in the target's own words; one at least.
   virtual llvm::ArrayRef<TargetPhase> phases() const = 0;

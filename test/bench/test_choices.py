@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.choices import Choice, Kernel, choices, errors, groups
+from bench.choices import Choice, Kernel, accuracy, choices, errors, groups, worst
 
 
 def kernel(operators: str, time_us: float, library: bool = False, predicted: float | None = None):
@@ -35,6 +35,28 @@ def test_groups_without_a_library_are_no_choices() -> None:
 def test_close_times_are_no_clear_choice() -> None:
     assert not Choice(frozenset(), 10, 10.5, False).is_clear
     assert not Choice(frozenset(), 10, 8, False).is_right
+
+
+def test_accuracy_has_the_median_and_the_share_within_a_factor_of_2() -> None:
+    kernels = [
+        kernel("a", 10, predicted=11),
+        kernel("b", 10, predicted=5),
+        kernel("c", 10, predicted=31),
+        kernel("d", 10),
+    ]
+    found = accuracy(kernels)
+    assert (found.median, found.kernels) == (0.5, 3)
+    assert abs(found.close - 2 / 3) < 1e-9
+    assert accuracy([]).kernels == 0
+
+
+def test_the_worst_are_those_that_matter() -> None:
+    kernels = [
+        kernel("large", 1000, predicted=500),
+        kernel("small", 5, predicted=500),
+        kernel("fair", 900, predicted=1000),
+    ]
+    assert [k.name for k in worst(kernels, 2)] == ["large", "fair"]
 
 
 def test_errors_leave_out_what_is_mostly_the_clock() -> None:

@@ -312,7 +312,7 @@ def test_recipes_are_printed_and_applied(tmp_path):
     )
     recipe.write_text("nothing: paralel i\n")
     assert "line 1, column 10" in bad(1, "run", MODEL, "--random", "0", "--recipe", recipe)
-    assert "cannot be read" in bad(1, "run", MODEL, "--recipe", tmp_path / "none.txt")
+    assert "cannot open: No such file" in bad(1, "run", MODEL, "--recipe", tmp_path / "none.txt")
 
 
 def test_launches_on_a_device_are_printed_and_applied(tmp_path):

@@ -15,7 +15,8 @@ from onnx import TensorProto, helper, numpy_helper
 HEADRACE = os.environ.get("HEADRACE_BIN", "headrace")
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
 NODE_KEYS = (
-    "id kind operators inside bytes_read bytes_written operations predicted_us recipe alternatives"
+    "id kind operators inside bytes_read bytes_written operations predicted_us recipe alternatives "
+    "alternatives_us"
 )
 EDGE_KEYS = "from to type shape bytes"
 

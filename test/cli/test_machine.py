@@ -18,7 +18,9 @@ KINDS = {"product", "window", "simple", "division", "elementary", "scalar"}
 def headrace(
     *words: str, cache: Path | None = None, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "HEADRACE_CACHE_DIR": str(cache) if cache else "", **settings}
+    environment = {**os.environ, "HEADRACE_CACHE_DIR": str(cache) if cache else ""}
+    environment.pop("HEADRACE_RATES", None)
+    environment.update(settings)
     return subprocess.run(
         [str(BIN), *words],
         capture_output=True,
@@ -32,7 +34,7 @@ def headrace(
 def test_tables_show_memory_arithmetic_and_calls() -> None:
     done = headrace("machine")
     assert done.returncode == 0
-    for word in ("memory", "arithmetic", "product", "a call: kernel", "derived"):
+    for word in ("memory", "arithmetic", "product", "per call: ", "derived"):
         assert word in done.stdout
 
 

@@ -59,6 +59,64 @@ def test_what_is_known_exists() -> None:
     assert [name for name in KNOWS if not (ROOT / name).is_dir()] == []
 
 
+def included_folders(files: dict[str, str]) -> dict[str, set[str]]:
+    """The folders that each folder's files include, itself left out; `files` are texts by path below src."""
+    found: dict[str, set[str]] = {}
+    for path, text in files.items():
+        folder = str(Path(path).parent)
+        names = re.findall(r'^#include "([\w./-]+)"', text, re.M)
+        known = {str(Path(name).parent) for name in names if name in files}
+        found.setdefault(folder, set()).update(known - {folder})
+    return found
+
+
+def cycles(edges: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Folders that reach each other."""
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            for other in edges.get(waiting.pop(), set()) - seen:
+                seen.add(other)
+                waiting.append(other)
+        return seen
+
+    reach = {folder: reached(folder) for folder in edges}
+    groups = (
+        frozenset(other for other in reach[folder] if folder in reach.get(other, set()))
+        for folder in edges
+    )
+    return {group for group in groups if len(group) > 1}
+
+
+def test_folders_are_in_no_cycle_but_those_that_are_listed() -> None:
+    files = {
+        str(path.relative_to(ROOT / "src")): path.read_text()
+        for path in sources()
+        if path.is_relative_to(ROOT / "src")
+    }
+    listed = (ROOT / "src/layers.md").read_text().partition("## Cycles below components")[2]
+    rows = re.findall(r"^\|((?: `[\w/-]+`)+) \|$", listed, re.M)
+    expected = {frozenset(re.findall(r"`src/([\w/-]+)`", row)) for row in rows}
+    assert expected
+    assert cycles(included_folders(files)) == expected
+
+
+def test_a_cycle_is_found() -> None:
+    files = {
+        "a/A.h": '#include "b/B.h"\n',
+        "b/B.h": '#include "c/C.h"\n',
+        "c/C.h": '#include "a/Other.h"\n',
+        "a/Other.h": "",
+        "d/D.h": '#include "a/A.h"\n#include "d/Other.h"\n',
+        "d/Other.h": "",
+    }
+    assert cycles(included_folders(files)) == {frozenset({"a", "b", "c"})}
+    del files["c/C.h"]
+    assert cycles(included_folders(files)) == set()
+
+
 # What nobody may ask, and names that only a target's directories know: the table that lists all targets
 # is the exception, and the help of the command line.
 POLICY = re.compile(r"\b(isDevice|isForDevice|asHost|asDevice|HostTarget|DeviceTarget)\b")

@@ -41,6 +41,7 @@ NOT_RUN = {
         "headrace run": "needs an NVIDIA GPU",
         "headrace bench": "needs an NVIDIA GPU",
     },
+    "docs/packages.md": {"headrace compile detector.onnx": "test_split_packages.py packs one"},
     "docs/distributed.md": {"headrace map digits.hrpkg": "needs a cluster of several machines"},
     "docs/exploration.md": {"python examples/pusch/run.py": "minutes; test/examples has it --small"},
     "docs/verify.md": {"headrace verify difference.onnx": "only a wrong program leaves that file"},

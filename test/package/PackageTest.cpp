@@ -151,10 +151,10 @@ TEST_F(PackageTest, CodeOfAnotherMachineIsNotLoaded) {
 
 TEST_F(PackageTest, ANewerFormatIsNamed) {
   writeTestPackage(path);
-  rewriteManifest("\"version\":1", "\"version\":3");
+  rewriteManifest("\"version\":1", "\"version\":4");
   EXPECT_EQ(
       refusal(ErrorKind::Unsupported),
-      "test.hrpkg: expected a package of format 2 or older, got format 3 of the tests: a newer "
+      "test.hrpkg: expected a package of format 3 or older, got format 4 of the tests: a newer "
       "Headrace is needed");
 }
 

@@ -323,8 +323,8 @@ TEST(ScriptErrors, NameTheirPlace) {
             "column\n  Y = X + matrix(1, 4, 3)\n        ^");
   EXPECT_EQ(errorOf("X = matrix(1, 2, 3)\nY = X %*% X").substr(0, 76),
             "test.dml:2:7: '%*%' of matrices of 2 x 3 and 2 x 3: expected as many columns");
-  EXPECT_EQ(errorOf("X = matrix(1, 2, 3)\ny = X[3, 1]").substr(0, 43),
-            "test.dml:2:5: row 3 of a matrix of 2 rows\n ");
+  EXPECT_EQ(errorOf("X = matrix(1, 2, 3)\ny = X[3, 1]").substr(0, 46),
+            "test.dml:2:5: expected rows from 1 to 2, got 3");
   EXPECT_EQ(errorOf("stop(\"no good\")").substr(0, 31), "test.dml:1:1: stopped: no good\n");
   EXPECT_EQ(errorOf("x = stft(matrix(1, 2, 2))").substr(0, 58),
             "test.dml:1:5: 'stft' is understood but not executed yet\n  ");
@@ -343,7 +343,7 @@ TEST(ScriptErrors, NumbersThatAreNoPositions) {
             "9007199254740990\n9007199254740991\n");
   for (std::string column : {"1e30", "0/0", "1.5", "0", "4"})
     EXPECT_NE(errorOf("X = order(target=matrix(1, 3, 3), by=matrix(" + column + ", 1, 1))")
-                  .find("of a matrix of 3"),
+                  .find("expected columns from 1 to 3, got "),
               std::string::npos)
         << column;
 }

@@ -43,6 +43,9 @@ const char *kScript = R"(
   t3 = matrix(X, rows = 30, cols = 1); t4 = lower.tri(target = X, diag = TRUE, values = TRUE)
   t5 = upper.tri(target = X, diag = FALSE, values = TRUE); t6 = lower.tri(target = X, values = FALSE)
   s1 = ifelse(X, Y, 0); s2 = ifelse(X > 0, u, 0); s3 = ifelse(X != 0, 2, 0); s4 = ifelse(X, X, u)
+  u1 = sum(X == 0); u2 = rowSums(X == 0); u3 = colSums(exp(X)); u4 = sum(exp(X) - 1 + (X <= 0))
+  u5 = sum((X * 2) >= 0); u6 = rowSums(!(X != 0)); u7 = ifelse(X > 0, X * Y, 0); u8 = ifelse(X > 0, X, 0)
+  u9 = colSums(1 - abs(X)); u0 = sum(X + 1) + sum(1 / (X + 3))
   r1 = X[1:3, ] %*% t(X[2:6, ]); r2 = X[, 1:2] %*% v[1:2, ]
 )";
 
@@ -102,6 +105,26 @@ TEST(SparsePlans, AProductUnderASparseMatrixIsNeverBuilt) {
   EXPECT_GT(ran.number("k"), 15000);
   EXPECT_TRUE(std::isfinite(ran.number("s")));
   EXPECT_TRUE(ran.variables.at("W").sparse());
+}
+
+TEST(SparsePlans, SumsCountCellsThatAreNotStored) {
+  // 200,000 x 200,000 cells would be 320 GB.
+  Ran ran = runScript(R"(
+    n = 200000
+    X = rand(rows=n, cols=n, sparsity=0.0000005, seed=1, min=1, max=2)
+    zeros = sum(X == 0)
+    others = sum(X != 0)
+    rows = rowSums(exp(X) >= 1)
+    cols = colSums(1 - X)
+    Y = ifelse(X > 1.5, X, 0)
+  )");
+  EXPECT_GT(ran.number("others"), 15000);
+  EXPECT_EQ(ran.number("zeros") + ran.number("others"), 4e10);
+  Tensor rows = ran.variables.at("rows").dense("rows");
+  EXPECT_EQ(rows.as<double>()[0], 200000);
+  EXPECT_EQ(rows.as<double>()[199999], 200000);
+  EXPECT_LE(ran.variables.at("cols").dense("cols").as<double>()[0], 200000);
+  EXPECT_TRUE(ran.variables.at("Y").sparse());
 }
 
 } // namespace

@@ -37,7 +37,7 @@ class RooflineModel final : public CostModel {
 public:
   explicit RooflineModel(Rates rates) : rates(std::move(rates)) {}
 
-  double microseconds(const Work &work, int threads) const override {
+  Estimate estimate(const Work &work, int threads) const override {
     double parts = std::max(1.0, std::floor(work.parts));
     int sharing = static_cast<int>(std::min<double>(std::max(threads, 1), parts));
     // The last part keeps the others waiting.
@@ -59,7 +59,15 @@ public:
     double busy = std::max(moving, computing) + notHidden * std::min(moving, computing);
     double calls = work.kernelCalls * (rates.kernelCall + (sharing > 1 ? rates.sharing : 0)) +
                    work.libraryCalls * rates.libraryCall;
-    return busy + calls;
+    Estimate result{.microseconds = busy + calls};
+    if (result.microseconds <= 0)
+      return result;
+    // The longer of two counts in full, the shorter one as far as it is not hidden.
+    double ofMoving = (moving >= computing ? 1 : notHidden) * moving / result.microseconds;
+    (fromBeyond >= fromCore ? result.memory : result.cache) = ofMoving;
+    result.arithmetic = (busy / result.microseconds) - ofMoving;
+    result.calls = calls / result.microseconds;
+    return result;
   }
 
 private:

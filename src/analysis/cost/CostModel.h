@@ -8,11 +8,22 @@
 
 namespace headrace {
 
+/// How long work takes, and what the time is spent on.
+struct Estimate {
+  double microseconds = 0;
+  /// Shares of the time, which add up to 1: waiting for data from beyond the core, for data in its
+  /// own caches, for arithmetic, and for calls to begin.
+  double memory = 0, cache = 0, arithmetic = 0, calls = 0;
+};
+
 class CostModel {
 public:
   virtual ~CostModel() = default;
-  /// Microseconds of a kernel or a library call on `threads` threads.
-  virtual double microseconds(const Work &work, int threads = 1) const = 0;
+  /// The time of a kernel or a library call on `threads` threads.
+  virtual Estimate estimate(const Work &work, int threads = 1) const = 0;
+  double microseconds(const Work &work, int threads = 1) const {
+    return estimate(work, threads).microseconds;
+  }
 };
 
 /// A roofline: the longer of moving the data, each part at the speed of the level that holds it,

@@ -137,6 +137,16 @@ std::string ratesToText(const Rates &rates) {
   return json.dump(2);
 }
 
+std::string hashOf(const Rates &rates) {
+  Rates nameless = rates;
+  nameless.machine.clear();
+  return FileCache::key({"rates", ratesToText(nameless)}).substr(0, 16);
+}
+
+std::string describedRates(const Rates &rates) {
+  return rates.machine + ": " + (rates.measured ? "measured, " : "derived, ") + hashOf(rates);
+}
+
 Rates ratesFromText(std::string_view text, const std::string &what) {
   try {
     return ratesFromJson(parseJson(text, what));
@@ -178,6 +188,15 @@ const Rates &hostRates() {
     return storedRates(derived.machine, derived.threads).value_or(derived);
   }();
   return rates;
+}
+
+bool wantsCalibration() {
+  if (std::getenv("HEADRACE_RATES") || hostRates().measured)
+    return false;
+  FileCache cache = FileCache::user("rates");
+  constexpr const char *probe = "calibration";
+  cache.store(probe, "begun");
+  return cache.find(probe).has_value();
 }
 
 bool storeRates(const Rates &rates) {

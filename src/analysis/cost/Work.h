@@ -23,8 +23,17 @@ struct Work {
     double efficiency = 1;
   };
 
+  /// A product whose operands and result all lie in memory: what bounds its movement from below
+  /// (LeastMovement.h).
+  struct Reuse {
+    double points = 0;        // multiply-adds
+    double positions = 1;     // of a window, over which a product of matrices is summed
+    double elementBytes = 4;  // of the smallest of the three
+  };
+
   std::vector<Stream> streams;
   std::vector<Arithmetic> arithmetic;
+  std::vector<Reuse> reuse;
   /// Parts that threads share.
   double parts = 1;
   int kernelCalls = 1;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <map>
 
@@ -22,10 +23,29 @@ namespace {
 using graph::GraphBuilder;
 using graph::Node;
 
-/// Everything is measured several times, some seconds apart, and the best of it counts: others may
-/// use the machine for a while.
-constexpr int kRounds = 3;
-constexpr double kSecondsEach = 0.02;
+/// How much is measured, and for how long.
+struct Effort {
+  /// Everything is measured several times, some seconds apart, and the best of it counts: others may
+  /// use the machine for a while.
+  int rounds;
+  double secondsEach;
+  std::vector<double> kilobytes; // that are moved, at most half of them read
+  std::vector<int64_t> librarySides;
+  /// Doubles, too, and all threads; else both are as many times faster or slower as in the rates
+  /// that are in use.
+  bool everything;
+};
+
+Effort thorough() {
+  return {3,
+          0.02,
+          {16, 128, 1024, 4096, 16384, 65536, 262144},
+          {24, 48, 96, 192},
+          /*everything=*/true};
+}
+
+/// A tenth of a second of measurements, and about as much of compiling.
+Effort quick() { return {1, 0.003, {32, 512, 8192, 65536}, {24, 192}, /*everything=*/false}; }
 
 Tensor filled(DType type, std::vector<int64_t> shape) {
   Tensor tensor = Tensor::allocate(type, std::move(shape));
@@ -41,15 +61,16 @@ Tensor filled(DType type, std::vector<int64_t> shape) {
 
 class Calibration {
 public:
-  Calibration(const Settings &settings, const std::function<void(const std::string &)> &progress)
-      : settings(settings), progress(progress) {}
+  Calibration(const Settings &settings, Effort effort,
+              const std::function<void(const std::string &)> &progress)
+      : settings(settings), effort(std::move(effort)), progress(progress) {}
 
   Rates run() {
     if (settings.target != "cpu")
       throw Error(ErrorKind::InvalidArgument,
                   "expected the target cpu, which is measured here, got '" + settings.target + "'");
     Rates best = measure(1);
-    for (int round = 2; round <= kRounds; ++round)
+    for (int round = 2; round <= effort.rounds; ++round)
       best = betterOf(std::move(best), measure(round));
     roundAll(best);
     return best;
@@ -64,21 +85,32 @@ private:
   Rates measure(int number) {
     round = number;
     rates = findTarget(settings.target).machine().rates;
+    const Rates before = rates;
     rates.measured = true;
     report("calls");
     rates.kernelCall = std::max(0.02, timeOf(elementwise("neg", DType::F32, 16), one));
     report("memory");
     rates.memory.clear();
-    for (double kilobytes : {16.0, 128.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0})
-      measureBandwidth(kilobytes * 1024);
-    if (rates.threads > 1)
+    for (double kilobytes : effort.kilobytes)
+      measureBandwidth(kilobytes * 1024, before);
+    if (effort.everything && rates.threads > 1)
       measureSharing();
-    for (DType type : {DType::F32, DType::F64})
-      measureSpeeds(type, type == DType::F32 ? rates.f32 : rates.f64);
-    rates.narrow = rates.f32; // computed in f32
-    if (libraryAvailable("openblas"))
-      for (DType type : {DType::F32, DType::F64})
-        measureLibrary(type, type == DType::F32 ? rates.libraryF32 : rates.libraryF64);
+    measureSpeeds(DType::F32, rates.f32);
+    if (effort.everything)
+      measureSpeeds(DType::F64, rates.f64);
+    else
+      for (size_t i = 0; i < operationKinds; ++i)
+        rates.f64[i] = before.f64[i] * rates.f32[i] / before.f32[i];
+    rates.narrow = rates.f32; // computed in single
+    if (libraryAvailable("openblas")) {
+      measureLibrary(DType::F32, rates.libraryF32);
+      if (effort.everything)
+        measureLibrary(DType::F64, rates.libraryF64);
+      else
+        for (Rates::LibrarySpeed &point : rates.libraryF64)
+          point.speed *= rates.libraryOperationsPerMicrosecond(DType::F32, point.side) /
+                         before.libraryOperationsPerMicrosecond(DType::F32, point.side);
+    }
     return rates;
   }
 
@@ -101,7 +133,7 @@ private:
   void report(const std::string &what) const {
     pollInterruption();
     if (progress)
-      progress(what + ", round " + std::to_string(round) + " of " + std::to_string(kRounds));
+      progress(what + ", round " + std::to_string(round) + " of " + std::to_string(effort.rounds));
   }
 
   /// Builds a program of one input, or takes it from an earlier round.
@@ -126,12 +158,12 @@ private:
   }
 
   /// The least time of the longest step over some calls: others may use the machine meanwhile.
-  static double timeOf(const Trial &trial, ThreadPool &pool) {
+  double timeOf(const Trial &trial, ThreadPool &pool) const {
     std::shared_ptr<const Executable> executable = trial.model->compile(trial.inputs);
     double least = std::numeric_limits<double>::infinity();
     auto begin = std::chrono::steady_clock::now();
     int calls = 0;
-    for (double seconds = 0; seconds < kSecondsEach || calls < 3; ++calls) {
+    for (double seconds = 0; seconds < effort.secondsEach || calls < 3; ++calls) {
       pollInterruption();
       std::vector<double> steps;
       (void)executable->run(trial.inputs, pool, &steps);
@@ -146,10 +178,14 @@ private:
   }
 
   /// Half of it is read, half is written.
-  void measureBandwidth(double bytes) {
+  void measureBandwidth(double bytes, const Rates &before) {
     const Trial &copy = elementwise("neg", DType::F32, static_cast<int64_t>(bytes / 8));
     double speed = bytes / netTimeOf(copy) / 1e3;
-    double all = rates.threads > 1 ? bytes / timeOf(copy, ThreadPool::global()) / 1e3 : speed;
+    double sharing =
+        before.bytesPerMicrosecond(bytes, rates.threads) / before.bytesPerMicrosecond(bytes);
+    double all = rates.threads == 1   ? speed
+                 : effort.everything ? bytes / timeOf(copy, ThreadPool::global()) / 1e3
+                                     : speed * sharing;
     // Small sets are shared at once, or not at all; large ones by all.
     rates.memory.push_back({bytes, speed, std::max(all, speed)});
   }
@@ -222,7 +258,7 @@ private:
     // Products as networks have them, one side shorter; from a size on at which the library is a
     // choice at all.
     std::vector<std::pair<double, double>> times;
-    for (int64_t side : {24, 48, 96, 192}) {
+    for (int64_t side : effort.librarySides) {
       const Trial &product = trial(
           "library", type, {4 * side, 4 * side},
           [&](GraphBuilder &b, Node x) {
@@ -258,6 +294,7 @@ private:
   }
 
   const Settings &settings;
+  const Effort effort;
   const std::function<void(const std::string &)> &progress;
   ThreadPool one{1};
   int round = 1;
@@ -271,7 +308,29 @@ Rates ratesOf(const Settings &settings) { return findTarget(settings.target).mac
 
 Rates calibrate(const Settings &settings,
                 const std::function<void(const std::string &)> &progress) {
-  return Calibration(settings, progress).run();
+  return Calibration(settings, thorough(), progress).run();
+}
+
+/// Seconds that this thread has computed.
+static double threadSeconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+std::optional<Rates> calibrateQuickly(const Settings &settings) {
+  auto begin = std::chrono::steady_clock::now();
+  double computed = threadSeconds();
+  Rates expected = ratesOf(settings), found = Calibration(settings, quick(), {}).run();
+  double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  // A thread that had to wait for its core measured what others do. So did one whose core shares its
+  // units or its clock with a busy one.
+  constexpr double enough = 0.9, plausible = 3;
+  bool hadItsCore = threadSeconds() - computed > enough * seconds;
+  auto product = static_cast<size_t>(OperationKind::Product);
+  bool looksRight = found.f32[product] * plausible > expected.f32[product];
+  return hadItsCore && looksRight ? std::optional(std::move(found)) : std::nullopt;
 }
 
 } // namespace headrace

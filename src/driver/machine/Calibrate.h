@@ -5,6 +5,7 @@
 #include "driver/Settings.h"
 
 #include <functional>
+#include <optional>
 
 namespace headrace {
 
@@ -16,5 +17,9 @@ Rates ratesOf(const Settings &settings);
 /// this CPU.
 Rates calibrate(const Settings &settings,
                 const std::function<void(const std::string &)> &progress = {});
+
+/// Times fewer and smaller programs, on one thread: at most 300 ms. Nothing if the machine was busy
+/// meanwhile, or its clock far from what its description says.
+std::optional<Rates> calibrateQuickly(const Settings &settings);
 
 } // namespace headrace

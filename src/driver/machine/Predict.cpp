@@ -2,6 +2,7 @@
 // those bytes is the working set that a cache must hold for it to be there still.
 #include "driver/machine/Predict.h"
 
+#include "analysis/cost/LeastMovement.h"
 #include "runtime/program/Binding.h"
 
 #include <cmath>
@@ -25,32 +26,38 @@ public:
         footprint += valueOf(buffer.bytes);
   }
 
-  std::vector<double> run() {
+  std::vector<StepPrediction> run() {
     // The first call leaves data where the next one finds it.
     for (const Step &step : program.steps)
       (void)firstAccesses(step);
-    std::vector<double> microseconds;
-    for (const Step &step : program.steps) {
-      if (step.kind == Step::Kind::Transfer) {
-        (void)firstAccesses(step);
-        microseconds.push_back(
-            targets.wanted.machine().copies.microseconds(valueOf(step.cost.bytesRead)));
-        continue;
-      }
-      if (std::optional<double> counted = countedOf(step)) {
-        (void)firstAccesses(step);
-        microseconds.push_back(*counted);
-        continue;
-      }
-      Work work = step.kind == Step::Kind::Kernel ? ofKernel(step) : ofLibrary(step);
-      std::vector<Work::Stream> streams = firstAccesses(step);
-      work.streams.insert(work.streams.end(), streams.begin(), streams.end());
-      microseconds.push_back(targetOf(step).costModel().microseconds(work, threads));
-    }
-    return microseconds;
+    std::vector<StepPrediction> predictions;
+    for (const Step &step : program.steps)
+      predictions.push_back(predict(step));
+    return predictions;
   }
 
 private:
+  StepPrediction predict(const Step &step) {
+    std::vector<Work::Stream> streams = firstAccesses(step);
+    if (step.kind == Step::Kind::Transfer)
+      return {{.microseconds = targets.wanted.machine().copies.microseconds(
+                   valueOf(step.cost.bytesRead)),
+               .memory = 1},
+              {}};
+    if (std::optional<double> counted = countedOf(step))
+      return {{.microseconds = *counted, .arithmetic = 1}, {}};
+    Work work = step.kind == Step::Kind::Kernel ? ofKernel(step) : ofLibrary(step);
+    double compulsory = 0;
+    for (const Work::Stream &stream : streams)
+      compulsory += stream.bytes;
+    work.streams.insert(work.streams.end(), streams.begin(), streams.end());
+    const Rates &rates = targetOf(step).machine().rates;
+    StepPrediction result{targetOf(step).costModel().estimate(work, threads), {}, streams};
+    for (double cache : {rates.nearCacheBytes, rates.coreCacheBytes})
+      result.least.push_back({cache, leastBytes(work, compulsory, cache)});
+    return result;
+  }
+
   double valueOf(const DimExpr &size) const {
     return static_cast<double>(size.evaluate({symbols.data(), symbols.size()}));
   }
@@ -71,23 +78,13 @@ private:
                                  valueOf(step.cost.operations));
   }
 
-  /// A product is as large as its parameters say; any other routine moves data.
   Work ofLibrary(const Step &step) const {
-    Work work;
-    double operations = valueOf(step.cost.operations);
-    work.kernelCalls = 0;
-    work.libraryCalls = 1;
-    work.parts = std::max(1.0, operations / 1e6);
-    if (step.symbol.ends_with("gemm") && step.parameters.size() >= 4) {
-      work.librarySide = std::min(
-          {valueOf(step.parameters[1]), valueOf(step.parameters[2]), valueOf(step.parameters[3])});
-    } else {
-      work.librarySide = 64; // attention, whose heads are about as deep
-    }
-    if (operations > 0)
-      work.arithmetic.push_back(
-          {OperationKind::Product, program.buffers[step.operands.front()].dtype, operations});
-    return work;
+    SmallVector<int64_t> parameters;
+    for (const DimExpr &parameter : step.parameters)
+      parameters.push_back(parameter.evaluate({symbols.data(), symbols.size()}));
+    return targetOf(step).workOfCall({step.symbol, parameters,
+                                      program.buffers[step.operands.front()].dtype,
+                                      valueOf(step.cost.operations)});
   }
 
   /// Reads and writes of the step's operands, each found among what was touched since its last use.
@@ -173,8 +170,9 @@ private:
 
 } // namespace
 
-std::vector<double> predictSteps(const Program &program, ModuleOp kernels, const Targets &targets,
-                                 ArrayRef<int64_t> symbols, int threads) {
+std::vector<StepPrediction> predictSteps(const Program &program, ModuleOp kernels,
+                                         const Targets &targets, ArrayRef<int64_t> symbols,
+                                         int threads) {
   return Predictor(program, kernels, targets, symbols, threads).run();
 }
 

@@ -1,16 +1,26 @@
 // How long a program takes by the cost model, step by step.
 #pragma once
 
-#include "runtime/program/Program.h"
+#include "analysis/cost/CostModel.h"
+#include "runtime/program/Explanation.h"
 #include "target/Placement.h"
 
 namespace headrace {
 
-/// Microseconds of each step of a program that is called again and again, for these values of its
-/// symbols, on `threads` threads. `kernels` holds the scheduled kernels (phase `schedule`) that
-/// `program` was built from.
-std::vector<double> predictSteps(const Program &program, mlir::ModuleOp kernels,
-                                 const Targets &targets, llvm::ArrayRef<int64_t> symbols,
-                                 int threads);
+/// A step of a program, as the cost model expects it to run.
+struct StepPrediction {
+  Estimate estimate;
+  /// Ordered by cache size: no schedule moves less between a cache and what lies beyond it.
+  std::vector<KernelPrediction::Least> least;
+  /// Where its operands are found.
+  std::vector<Work::Stream> accesses = {};
+};
+
+/// Each step of a program that is called again and again, for these values of its symbols, on
+/// `threads` threads. `kernels` holds the scheduled kernels (phase `schedule`) that `program` was
+/// built from.
+std::vector<StepPrediction> predictSteps(const Program &program, mlir::ModuleOp kernels,
+                                         const Targets &targets, llvm::ArrayRef<int64_t> symbols,
+                                         int threads);
 
 } // namespace headrace

@@ -67,8 +67,8 @@ TriedSplitModel trySplitModel(staged::StagedProgram &model, std::string name,
       try {
         results = model.run(sample, recorder);
       } catch (const Error &error) {
-        throw Error(error.kind(), std::string(error.what()) +
-                                      ", in a trial run; --input gives it samples to try");
+        throw Error(error.kind(), model.name() + ": a trial run failed: " + error.what() +
+                                      "; --input gives it samples to try");
       }
     bool isStable = recorder.used == used;
     used = std::move(recorder.used);

@@ -1,22 +1,17 @@
 // Nodes that only move constants, as exporters write them for the weights of recurrent layers
-// (Slice, Concat), are computed once, when the graph is made. What reads them then has constants,
+// (Slice, Concat), are computed once, when the graph is made. Their readers then have constants,
 // which are packed, instead of values that every run copies anew.
 #include "driver/programs/CompiledRegion.h"
 #include "driver/staged/OnnxGraph.h"
+#include "frontend/onnx/read/MovingOperators.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 namespace headrace::staged {
 
-/// Operators that yield no more elements than they read, and compute nothing: neither memory nor
-/// time can exceed that of the weights.
-static bool onlyMoves(const onnx::Node &node) {
-  constexpr std::array<std::string_view, 9> kinds = {"Concat",  "Flatten",   "Identity",
-                                                     "Reshape", "Slice",     "Split",
-                                                     "Squeeze", "Transpose", "Unsqueeze"};
-  return node.domain.empty() && std::find(kinds.begin(), kinds.end(), node.opType) != kinds.end();
+static bool onlyRearranges(const onnx::Node &node) {
+  const onnx::MovingOperator *known = onnx::findMovingOperator(node.opType);
+  return node.domain.empty() && known && known->onlyRearranges;
 }
 
 void OnnxGraph::computeConstantNodes() {
@@ -30,7 +25,7 @@ void OnnxGraph::computeConstantNodes() {
   for (size_t i = 0; i < nodes; ++i) {
     const adaptive::GraphNode &node = graph.nodes[i];
     bool isConstant =
-        !node.isHostAlways && onlyMoves(nodeOf(node)) &&
+        !node.isHostAlways && onlyRearranges(nodeOf(node)) &&
         std::all_of(node.reads.begin(), node.reads.end(), [&](int id) { return isKnown[id]; });
     if (!isConstant) {
       frame.done.insert(i); // as if it had run: it is of no region here

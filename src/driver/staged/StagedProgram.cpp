@@ -11,6 +11,7 @@
 #include "runtime/operators/TensorParts.h"
 #include "runtime/system/Text.h"
 #include "transform/choices/ProgramRecipe.h"
+#include "transform/choices/Verbs.h"
 
 #include <algorithm>
 
@@ -72,7 +73,7 @@ static void checkRecipe(const onnx::Graph &graph, const std::string &recipe) {
   if (std::ranges::find(names, "") != names.end())
     return; // nodes without names are called after their values
   for (const ProgramStep &step : ProgramRecipe::parse(recipe).steps) {
-    if (step.verb == "plan" || step.verb == "follow")
+    if (step.verb == verbs::plan.name || step.verb == verbs::follow.name)
       continue;
     auto isNamed = [&](const std::string &name) {
       return step.subject == name || step.subject.starts_with(name + "/");

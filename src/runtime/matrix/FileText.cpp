@@ -33,6 +33,9 @@ static std::string joinedParts(const fs::path &folder) {
     if (entry.is_regular_file() && !name.starts_with('.') && !name.starts_with('_'))
       parts.push_back(entry.path());
   }
+  if (parts.empty())
+    throw Error(ErrorKind::InvalidFile,
+                folder.string() + ": expected part files in this directory, got none");
   std::ranges::sort(parts, [](const fs::path &a, const fs::path &b) {
     auto key = [](const fs::path &path) {
       std::string name = path.filename().string();

@@ -104,10 +104,16 @@ Binding boundProgram(const Program &program, std::span<const int64_t> symbols) {
 
 MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symbols,
                            std::span<const Binding::StepFacts> steps) {
-  // Of those that run at the same time, the first and the last.
+  // Of those that run at the same time, or slice by slice, the first and the last.
   std::vector<int> begins(program.steps.size()), ends(program.steps.size());
+  std::vector<bool> isInside(program.buffers.size()); // has memory of a slice, elsewhere
   for (size_t i = 0; i < program.steps.size();) {
     size_t count = steps.empty() ? 1 : steps[i].together;
+    if (const SlicedRun *run = steps.empty() ? nullptr : steps[i].run) {
+      count = run->steps();
+      for (size_t id = 0; id < program.buffers.size(); ++id)
+        isInside[id] = isInside[id] || run->isInside(program.buffers[id]);
+    }
     std::fill_n(begins.begin() + static_cast<int64_t>(i), count, static_cast<int>(i));
     std::fill_n(ends.begin() + static_cast<int64_t>(i), count, static_cast<int>(i + count - 1));
     i += count;
@@ -124,7 +130,7 @@ MemoryPlan planTemporaries(const Program &program, std::span<const int64_t> symb
   };
   for (size_t id = 0; id < program.buffers.size(); ++id) {
     const BufferInfo &buffer = program.buffers[id];
-    if (buffer.kind != BufferInfo::Kind::Temporary)
+    if (buffer.kind != BufferInfo::Kind::Temporary || isInside[id])
       continue;
     int first = begins[static_cast<size_t>(buffer.firstStep)];
     int last = ends[static_cast<size_t>(buffer.lastStep)];
@@ -175,6 +181,7 @@ Binding makeHostBinding(const Program &program, std::span<const KernelFn> kernel
                         std::span<const int64_t> symbols) {
   Binding binding = makeBinding(program, symbols);
   std::vector<double> work(program.steps.size());
+  std::vector<int64_t> grids(program.steps.size());
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step &step = program.steps[i];
     if (step.kind != Step::Kind::Kernel || step.engine != hostEngine)
@@ -183,8 +190,15 @@ Binding makeHostBinding(const Program &program, std::span<const KernelFn> kernel
     work[i] = workOf(step, symbols);
     facts.grid = gridOf(program, step, kernels[i], symbols);
     facts.grain = grainOf(facts.grid, work[i]);
+    grids[i] = facts.grid;
   }
-  if (!findSideBySide(program, work, binding.steps))
+  binding.runs = findSlicedRuns(program, grids, symbols);
+  for (const std::unique_ptr<SlicedRun> &run : binding.runs) {
+    binding.steps[run->first].run = run.get();
+    for (size_t i = 0; i < run->steps(); ++i)
+      binding.steps[run->first + i].isSliced = true;
+  }
+  if (!findSideBySide(program, work, binding.steps) && binding.runs.empty())
     return binding;
   binding.plan = planTemporaries(program, symbols, binding.steps);
   for (size_t i = 0; i < program.steps.size(); ++i)

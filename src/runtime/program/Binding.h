@@ -2,7 +2,9 @@
 
 #include "runtime/program/MemoryPlan.h"
 #include "runtime/program/Program.h"
+#include "runtime/program/Slices.h"
 
+#include <memory>
 #include <span>
 
 namespace headrace {
@@ -15,11 +17,14 @@ struct Binding {
     std::vector<int64_t> parameters; // of library steps and transfers
     int64_t workspace = 0;           // where the step's device workspace is in the arena
     size_t together = 1;             // steps from this one on that run at the same time
+    const SlicedRun *run = nullptr;  // of which this is the first step
+    bool isSliced = false;           // belongs to a sliced run
   };
   std::vector<int64_t> symbols;
   std::vector<Shape> outputShapes;
   MemoryPlan plan; // offsets by buffer id, -1 for buffers that are not temporaries
   std::vector<StepFacts> steps;
+  std::vector<std::unique_ptr<SlicedRun>> runs;
 };
 
 /// Bytes moved and operations done in about the time it takes to share a loop with spinning

@@ -64,13 +64,15 @@ Explanation explainProgram(const Program &program, const ProgramNotes &notes) {
   result.recipe = notes.recipe;
   result.missedOptimizations = notes.missedOptimizations;
   result.planning = notes.planning;
+  result.rates = notes.rates;
   result.after = movementOf(program);
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step &step = program.steps[i];
     const ProgramNotes::StepNote &note = notes.steps[i];
     KernelReport report{
         step.name,  step.operators, note.kind,           note.schedule, note.recipe,
-        note.notes, step.cost,      step.workspaceBytes, step.engine,   note.unsupportedReason};
+        note.notes, step.cost,      step.workspaceBytes, step.engine,   note.unsupportedReason,
+        note.prediction};
     // All that a kernel keeps in memory between its operators is a worker's workspace.
     if (step.kind == Step::Kind::Kernel)
       report.cost.intermediateBytes = DimExpr::constant(step.workspaceBytes);

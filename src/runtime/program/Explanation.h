@@ -5,6 +5,19 @@
 
 namespace headrace {
 
+/// A kernel as the cost model expects it to run, on one thread, with size hints for dynamic
+/// dimensions.
+struct KernelPrediction {
+  double microseconds = 0;
+  /// The shares of the time that go into each resource: "memory", "cache", "arithmetic", "calls".
+  std::vector<std::pair<std::string, double>> shares;
+  /// No schedule moves less than `bytes` between a cache of `cacheBytes` and what lies beyond.
+  struct Least {
+    double cacheBytes, bytes;
+  };
+  std::vector<Least> least;
+};
+
 /// The report on one kernel of a program.
 struct KernelReport {
   std::string name;
@@ -21,6 +34,8 @@ struct KernelReport {
   int64_t workspaceBytes = 0;
   /// The engine that runs it, and why not that of the target.
   std::string where, unsupportedReason;
+  /// Nothing for a program compiled elsewhere.
+  std::optional<KernelPrediction> prediction = {};
 };
 
 /// The report on one value in memory: an input, an output or a temporary.
@@ -45,6 +60,8 @@ struct MovementReport {
 struct MissedOptimization {
   std::string step, reason;
   std::optional<DimExpr> bytes; // that it would have saved
+  /// What the cost model expects it to save, with size hints for dynamic dimensions.
+  std::optional<double> microseconds = {};
 };
 
 /// The compiler's report on a program; `headrace explain` and `Model.explain` show it.
@@ -68,6 +85,9 @@ struct Explanation {
   /// How the kernels were planned: candidates, plans, predicted times; empty if there was no
   /// choice, or for a program compiled elsewhere.
   std::string planning;
+  /// The machine parameters that choices were made with: the processor, whether they were derived or
+  /// measured, and their hash; empty for a program compiled elsewhere.
+  std::string rates;
   /// Milliseconds spent per phase, in order; empty for a program compiled elsewhere.
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };
@@ -77,12 +97,14 @@ struct ProgramNotes {
   struct StepNote {
     std::string kind, schedule, recipe, notes;
     std::string unsupportedReason; // why it does not run on the target's engine
+    std::optional<KernelPrediction> prediction;
   };
   MovementReport before;
   std::vector<StepNote> steps;
   std::string recipe;
   std::vector<MissedOptimization> missedOptimizations;
   std::string planning;
+  std::string rates;
 };
 
 /// Puts both together; the phases are left to the caller.

@@ -43,6 +43,7 @@ struct Scratch {
   std::vector<void *> buffers;  // by buffer id
   std::vector<void *> operands; // of the current step
   GrowingMemory arena, workspace;
+  GrowingMemory slices; // of sliced runs, one part for each thread
   std::vector<AlignedMemory> apart; // instead of the arena if accesses are checked
   std::vector<Tensor> alignedInputs;
   OtherEngines::Visits visits;
@@ -137,6 +138,9 @@ private:
                ThreadPool &pool) const;
   void runTogether(size_t first, size_t count, const Binding &binding, Scratch &scratch,
                    std::byte *workspace, ThreadPool &pool) const;
+  void runSliced(const SlicedRun &run, const Binding &binding, Scratch &scratch,
+                 std::byte *workspace, ThreadPool &pool,
+                 std::vector<double> *stepMicroseconds) const;
 
   ProgramCode code;
   std::vector<KernelFn> &kernels = code.kernels;
@@ -248,6 +252,11 @@ void HostRunner::call(std::span<const Tensor> inputs, std::span<Tensor> outputs,
     stepMicroseconds->assign(program.steps.size(), 0);
   for (size_t i = 0; i < program.steps.size(); ++i) {
     pollInterruption();
+    if (const SlicedRun *sliced = binding->steps[i].run) {
+      runSliced(*sliced, *binding, scratch, workspace, pool, stepMicroseconds);
+      i += sliced->steps() - 1;
+      continue;
+    }
     if (size_t count = binding->steps[i].together; count > 1 && !stepMicroseconds) {
       runTogether(i, count, *binding, scratch, workspace, pool);
       i += count - 1;
@@ -305,7 +314,9 @@ void HostRunner::resolveBuffers(Scratch &scratch, const Binding &binding,
       scratch.buffers[id] = pointerTo(program.constants[index]);
       break;
     case BufferInfo::Kind::Temporary:
-      if (checksAccesses) {
+      if (binding.plan.offsets[id] < 0) { // of a sliced run
+        scratch.buffers[id] = nullptr;
+      } else if (checksAccesses) {
         auto bytes = static_cast<size_t>(buffer.bytes.evaluate(scratch.symbols));
         scratch.apart.push_back(allocateAligned(bytes, kTemporaries));
         scratch.buffers[id] = scratch.apart.back().get();
@@ -360,6 +371,62 @@ void HostRunner::runTogether(size_t first, size_t count, const Binding &binding,
       operands += program.steps[i].operands.size();
     }
   });
+}
+
+/// The operands of a step of a sliced run, for kernels that find slice `slice` where it lies among
+/// all slices: what has memory of one slice only seems to begin that much before it.
+static void placeOperands(const std::vector<SlicedRun::Operand> &operands, int64_t slice,
+                          std::byte *memory, const std::vector<void *> &buffers,
+                          std::vector<void *> &placed) {
+  placed.clear();
+  for (const SlicedRun::Operand &operand : operands)
+    placed.push_back(operand.offset < 0 ? buffers[static_cast<size_t>(operand.buffer)]
+                                        : reinterpret_cast<void *>(
+                                              reinterpret_cast<uintptr_t>(memory) +
+                                              static_cast<uintptr_t>(operand.offset) -
+                                              static_cast<uintptr_t>(slice * operand.bytes)));
+}
+
+/// Slices are tasks, as many as all threads have work for: a thread takes one through all steps.
+/// The rest, and all while steps are timed, are shared by the threads step by step.
+void HostRunner::runSliced(const SlicedRun &run, const Binding &binding, Scratch &scratch,
+                           std::byte *workspace, ThreadPool &pool,
+                           std::vector<double> *stepMicroseconds) const {
+  using Clock = std::chrono::steady_clock;
+  std::byte *memory = scratch.slices.reserve(run.arenaBytes * pool.threads(), kTemporaries);
+  int64_t tasks = stepMicroseconds ? 0 : run.slices - run.slices % pool.threads();
+  auto workspaceOf = [&](int worker) {
+    return workspace ? workspace + worker * workspaceStride : nullptr;
+  };
+  const int64_t *symbols = scratch.symbols.data();
+  pool.parallelFor(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
+    std::vector<void *> operands;
+    for (int64_t slice = begin; slice < end; ++slice)
+      for (size_t i = 0; i < run.steps(); ++i) {
+        size_t index = run.first + i;
+        int64_t cells = binding.steps[index].grid / run.slices;
+        placeOperands(run.operands[i], slice, memory + worker * run.arenaBytes, scratch.buffers,
+                      operands);
+        kernels[index](operands.data(), symbols, slice * cells, (slice + 1) * cells,
+                       workspaceOf(worker));
+      }
+  });
+  for (int64_t slice = tasks; slice < run.slices; ++slice)
+    for (size_t i = 0; i < run.steps(); ++i) {
+      pollInterruption();
+      size_t index = run.first + i;
+      auto start = stepMicroseconds ? Clock::now() : Clock::time_point();
+      int64_t cells = binding.steps[index].grid / run.slices, before = slice * cells;
+      placeOperands(run.operands[i], slice, memory, scratch.buffers, scratch.operands);
+      pool.parallelFor(
+          cells, binding.steps[index].grain, [&](int64_t begin, int64_t end, int worker) {
+            kernels[index](scratch.operands.data(), symbols, before + begin, before + end,
+                           workspaceOf(worker));
+          });
+      if (stepMicroseconds)
+        (*stepMicroseconds)[index] +=
+            std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    }
 }
 
 } // namespace

@@ -42,6 +42,7 @@ bool findSideBySide(const Program &program, std::span<const double> work,
   auto isAlone = [&](size_t i) {
     const Step &step = program.steps[i];
     return step.kind == Step::Kind::Kernel && step.engine == hostEngine && steps[i].grid > 0 &&
+           !steps[i].isSliced &&
            steps[i].grain >= steps[i].grid && work[i] >= worthSharing;
   };
   // From the last step on: the groups that save most, and of these the ones whose threads wait

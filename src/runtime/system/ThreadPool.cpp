@@ -380,7 +380,7 @@ int ThreadPool::defaultThreads() {
   int threads = 0;
   auto [stopped, error] = std::from_chars(setting, end, threads);
   if (error != std::errc() || stopped != end || threads < 1 || threads > maxThreads)
-    throw Error(ErrorKind::InvalidArgument, "HEADRACE_THREADS: expected a number from 1 to " +
+    throw Error(ErrorKind::InvalidArgument, "HEADRACE_THREADS: expected an integer from 1 to " +
                                                 std::to_string(maxThreads) + ", got '" + setting +
                                                 "'");
   return threads;

@@ -90,7 +90,30 @@ Matrix rowsBetween(const Matrix &matrix, int64_t begin, int64_t end) {
   return result;
 }
 
+/// A sparse matrix of the pattern's size at the pattern's stored cells.
+static Tensor sampledSparse(const CsrMatrix &pattern, const CsrMatrix &x) {
+  Tensor result = newMatrix(pattern.nonzeros(), 1);
+  double *out = result.as<double>();
+  ThreadPool::global().parallelFor(pattern.rows(), 256, [&](int64_t begin, int64_t end, int) {
+    for (int64_t row = begin; row < end; ++row) {
+      auto columns = x.columnsOf(row);
+      auto values = x.valuesOf(row);
+      size_t next = 0; // both have their columns in order
+      for (int64_t at = pattern.offsets()[row]; at < pattern.offsets()[row + 1]; ++at) {
+        while (next < columns.size() && columns[next] < pattern.columns()[at])
+          ++next;
+        bool stored = next < columns.size() && columns[next] == pattern.columns()[at];
+        out[at] = stored ? values[next] : 0;
+      }
+    }
+  });
+  return result;
+}
+
 Tensor sampled(const CsrMatrix &pattern, const Matrix &x) {
+  auto *sparse = std::get_if<CsrMatrix>(&x);
+  if (sparse && sparse->rows() == pattern.rows() && sparse->cols() == pattern.cols())
+    return sampledSparse(pattern, *sparse);
   Tensor dense = denseOf(x);
   Tensor result = newMatrix(pattern.nonzeros(), 1);
   int64_t rowStride = dense.shape()[0] == 1 ? 0 : dense.shape()[1];

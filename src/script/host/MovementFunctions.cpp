@@ -41,10 +41,9 @@ Span rangeOf(const HostCall &call, size_t first, int64_t all, const char *what) 
   int64_t from = call.arguments[first].truncated("an index");
   int64_t to = call.arguments[first + 1].truncated("an index");
   if (from < 1 || to > all || to < from)
-    throw Error(ErrorKind::InvalidArgument, std::string(what) + " " + std::to_string(from) +
-                                                (to == from ? "" : ":" + std::to_string(to)) +
-                                                " of a matrix of " + std::to_string(all) + " " +
-                                                what + "s");
+    throw Error(ErrorKind::InvalidArgument,
+                "expected " + std::string(what) + "s from 1 to " + std::to_string(all) + ", got " +
+                    std::to_string(from) + (to == from ? "" : ":" + std::to_string(to)));
   return {from - 1, to};
 }
 
@@ -240,7 +239,8 @@ Value order(HostCall &call) {
   std::vector<Tensor> by;
   auto addColumn = [&](double column) {
     if (!(column >= 1 && column <= static_cast<double>(cols) && column == std::floor(column)))
-      call.fail("column " + numberText(column) + " of a matrix of " + std::to_string(cols));
+      call.fail("expected columns from 1 to " + std::to_string(cols) + ", got " +
+                numberText(column));
     by.push_back(columnOf(x, static_cast<int64_t>(column) - 1));
   };
   if (call.given(1) && call.arguments[1].matrix()) {

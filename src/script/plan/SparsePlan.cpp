@@ -1,49 +1,10 @@
 #include "script/plan/SparsePlan.h"
 
+#include "script/plan/SparseRewriter.h"
 #include "script/plan/ZeroCells.h"
 #include <algorithm>
 
 namespace headrace::script {
-
-namespace {
-
-/// Rewrites a graph into one if functions of sparse matrices are functions of their values.
-class SparseRewriter {
-public:
-  SparseRewriter(const Dag &from, std::span<std::pair<std::string, int>> results)
-      : from(from), results(results), inner(from.nodes.size()), rewritten(from.nodes.size(), -1) {}
-
-  void run(Dag &to) {
-    findInner();
-    for (size_t i = 0; i < from.nodes.size(); ++i)
-      rewritten[i] = rewrite(static_cast<int>(i));
-    to.nodes = std::move(nodes);
-    for (auto &[name, node] : to.assigned)
-      node = rewritten[node];
-    for (auto &[name, node] : results)
-      node = rewritten[node];
-  }
-
-private:
-  void findInner();
-  int rewrite(int id);
-  bool hasSizeOf(int id, const Node &pattern) const;
-  bool canSample(int id, const Node &pattern) const;
-  int sample(int id, int pattern);
-  int values(int pattern);
-  int copy(Node node);
-  int writeWhole(int id, int root, Dag &whole, std::vector<int> &leaves);
-  int checked(int result, int expression, Op last);
-  Known storedCells(int pattern) const;
-
-  const Dag &from;
-  std::span<std::pair<std::string, int>> results;
-  std::vector<bool> inner;    // old nodes that only functions of sparse matrices' cells read
-  std::vector<int> rewritten; // old node to new
-  std::vector<Node> nodes;    // the new graph
-  std::map<int, int> valuesOf;
-  std::map<std::pair<int, int>, int> sampledOf;
-};
 
 void SparseRewriter::findInner() {
   std::vector<bool> readElsewhere(from.nodes.size());
@@ -74,16 +35,14 @@ Known SparseRewriter::storedCells(int pattern) const {
   return known;
 }
 
-/// The node of WithValues that a new node is, or checks; else null.
-static const Node *storedIn(const std::vector<Node> &nodes, int id) {
+const Node *storedIn(const std::vector<Node> &nodes, int id) {
   const Node *node = &nodes[id];
   if (node->op == Op::ZerosKept)
     node = &nodes[node->inputs[0]];
   return node->op == Op::WithValues ? node : nullptr;
 }
 
-/// A new node's pattern: its own, or that of what it was made from.
-static int patternIn(const std::vector<Node> &nodes, int id) {
+int patternIn(const std::vector<Node> &nodes, int id) {
   const Node *stored = storedIn(nodes, id);
   return stored ? stored->inputs[0] : id;
 }
@@ -245,6 +204,8 @@ int SparseRewriter::rewrite(int id) {
     same.inputs = {rewritten[deviation.inputs[0]], rewritten[deviation.inputs[1]]};
     return unchanged();
   }
+  if (int sum = sumWithOtherCells(id); sum >= 0)
+    return sum;
   // sum(sparse) is the sum of what is stored.
   if (node.op == Op::Aggregate && node.aggregate == AggregateKind::Sum &&
       node.extent == Extent::All && from.nodes[node.inputs[0]].known.sparse) {
@@ -289,8 +250,6 @@ int SparseRewriter::rewrite(int id) {
   wrapped.place = node.place;
   return checked(copy(std::move(wrapped)), id, Op::WithValues);
 }
-
-} // namespace
 
 void exploitSparsity(Dag &dag, std::span<std::pair<std::string, int>> results,
                      std::span<const int64_t> symbols) {

@@ -8,7 +8,7 @@
 #include "target/cpu/code/KeptKernels.h"
 #include "target/cpu/cost/KernelWork.h"
 #include "target/cpu/expansion/Expansions.h"
-#include "target/cpu/recipe/ScheduleKernel.h"
+#include "target/cpu/recipe/KernelSpace.h"
 #include "transform/Passes.h"
 #include "transform/recipe/KernelStages.h"
 #include "transform/recipe/Recipe.h"
@@ -188,11 +188,8 @@ public:
       program.addPass(createCpuFuseEpiloguesPass());
     program.addPass(createCpuScheduleCallsPass());
   }
-  std::vector<std::string> alternativesOfCall(hr::LibraryOp call) const override {
-    std::vector<std::string> lines;
-    for (const CallSchedule &other : headrace::alternativesOf(call))
-      lines.push_back(other.line());
-    return lines;
+  std::unique_ptr<ScheduleSpace> schedulesOfCall(hr::LibraryOp call) const override {
+    return spaceOf(call);
   }
 
   void addSchedulePasses(OpPassManager &manager) const override {
@@ -201,14 +198,17 @@ public:
     manager.addPass(createCpuAttachRecipePass(options));
   }
 
-  std::vector<std::string> alternativesOf(ModuleOp kernel) const override {
-    std::vector<std::string> lines;
-    for (auto function : kernel.getOps<func::FuncOp>()) {
-      KernelScheduler scheduler(function, machine());
-      for (const CpuSchedule &schedule : scheduler.alternatives())
-        lines.push_back(scheduler.stage().str() + ": " + schedule.text());
-    }
-    return lines;
+  std::vector<std::unique_ptr<ScheduleSpace>> schedules(ModuleOp kernel) const override {
+    std::vector<std::unique_ptr<ScheduleSpace>> spaces;
+    for (auto function : kernel.getOps<func::FuncOp>())
+      if (auto space = std::make_unique<KernelSpace>(function, machine()); space->hasChoice())
+        spaces.push_back(std::move(space));
+    return spaces;
+  }
+
+  std::optional<Work> workUnder(ModuleOp kernel, const ScheduleRecord &schedule,
+                                ArrayRef<int64_t> symbols, double operations) const override {
+    return workOfCpuKernelUnder(kernel, CpuSchedule::of(schedule), symbols, operations, machine());
   }
 
   ArrayRef<TargetPhase> phases() const override {

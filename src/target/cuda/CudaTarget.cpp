@@ -17,6 +17,7 @@
 #include "target/cuda/code/Ptx.h"
 #include "target/cuda/expansion/Expansions.h"
 #include "target/cuda/schedule/LaunchRecipe.h"
+#include "target/cuda/schedule/LaunchSpace.h"
 #include "target/cuda/schedule/ProposeSchedule.h"
 #include "target/cuda/write/WhyNoLaunches.h"
 #include "transform/recipe/KernelModel.h"
@@ -80,10 +81,26 @@ public:
 
   StringRef name() const override { return fullName; }
   const Machine &machine() const override { return description; }
-  /// Kernels read and write once what they need; all CPUs share them.
-  Work workOf(ModuleOp, ArrayRef<int64_t>, double operations) const override {
+  /// Kernels read and write once what they need; all multiprocessors share them, as far as the
+  /// launches fill them. Products have the speed of the kind that their launch says, and of the type
+  /// of their operands.
+  Work workOf(ModuleOp kernel, ArrayRef<int64_t>, double operations) const override {
     Work work;
-    work.arithmetic.push_back({OperationKind::Simple, DType::F32, operations});
+    OperationKind kind = OperationKind::Simple;
+    DType type = DType::F32;
+    double efficiency = 1;
+    kernel.walk([&](Operation *op) {
+      std::optional<cuda::Schedule> schedule = cuda::Schedule::of(op);
+      if (!schedule || !cuda::isProduct(schedule->kind))
+        return;
+      kind = OperationKind::Product;
+      DType read = rateType(op->getOperand(0).getType());
+      bool isHalf = read == DType::F16 || read == DType::BF16;
+      // Without tensor cores, halves are multiplied as floats are.
+      type = schedule->kind == cuda::Schedule::Kind::Product && isHalf ? DType::F32 : read;
+      efficiency = schedule->kind == cuda::Schedule::Kind::Warpgroups ? 0.9 : 0.6;
+    });
+    work.arithmetic.push_back({kind, type, operations, efficiency});
     work.parts = description.rates.threads;
     return work;
   }
@@ -114,19 +131,13 @@ public:
     manager.addPass(createCudaAttachSchedulePass(options));
   }
 
-  /// The other kinds that operations can be launched as.
-  std::vector<std::string> alternativesOf(ModuleOp kernel) const override {
-    std::vector<std::string> lines;
+  std::vector<std::unique_ptr<ScheduleSpace>> schedules(ModuleOp kernel) const override {
+    std::vector<std::unique_ptr<ScheduleSpace>> spaces;
     kernel.walk([&](Operation *op) {
-      std::optional<cuda::Schedule> own = cuda::Schedule::of(op);
-      for (StringRef name : own ? cuda::Schedule::kindNames() : ArrayRef<StringLiteral>()) {
-        cuda::Schedule::Kind kind = *cuda::Schedule::kindNamed(name);
-        auto proposed = cuda::propose(op, kind, hasWarpgroups());
-        if (proposed && kind != own->kind && !cuda::refusalOf(op, *proposed, hasWarpgroups()))
-          lines.push_back(stageOf(op).str() + ": " + proposed->text());
-      }
+      if (cuda::Schedule::of(op))
+        spaces.push_back(std::make_unique<cuda::LaunchSpace>(op, hasWarpgroups()));
     });
-    return lines;
+    return spaces;
   }
 
   ArrayRef<TargetPhase> phases() const override {

@@ -6,6 +6,18 @@
 
 namespace headrace {
 
+/// A call of a library's routine whose dimensions are known.
+struct LibraryCall {
+  llvm::StringRef routine;
+  llvm::ArrayRef<int64_t> parameters;
+  DType type = DType::F32; // of its first operand
+  double operations = 0;   // as the operator counts them
+
+  double parameter(size_t i) const {
+    return i < parameters.size() ? static_cast<double>(parameters[i]) : 0;
+  }
+};
+
 /// A way to compute a contraction, a convolution or attention: generated code, or a library's
 /// routine.
 class Expansion {
@@ -18,6 +30,12 @@ public:
   virtual bool isHere() const { return true; }
   /// The work of computing this operator, and the work of its neighbours that it adds.
   virtual Work work(mlir::Operation *op, const Machine &machine) const = 0;
+  /// The work of a call that `rewrite` makes, for a step of a program; its first accesses to operands
+  /// apart. Nothing if no call of this expansion has this routine.
+  virtual std::optional<Work> workOfCall(const LibraryCall &call, const Machine &machine) const {
+    (void)call, (void)machine;
+    return std::nullopt;
+  }
   /// Puts the operator into the form this expansion needs on such a machine.
   virtual void rewrite(mlir::Operation *op, const Machine &machine,
                        mlir::RewriterBase &rewriter) const = 0;

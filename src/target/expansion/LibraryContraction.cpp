@@ -36,24 +36,31 @@ void LibraryContraction::rewrite(Operation *operation, const Machine &,
       rewriter.getStrArrayAttr({name}), AffineMapAttr::get(cost));
 }
 
-Work LibraryContraction::libraryWork(Operation *op, const ProductShape &shape) {
-  SizeHints sizes = sizeHints(op);
+Work LibraryContraction::callWork(const ProductShape &shape, DType type) {
   Work work;
   work.kernelCalls = 0;
   work.libraryCalls = 1;
   work.librarySide = shape.side();
-  work.arithmetic.push_back(
-      {OperationKind::Product, rateType(op->getOperand(0).getType()), shape.operations()});
+  work.arithmetic.push_back({OperationKind::Product, type, shape.operations()});
   work.parts = shape.batch * std::ceil(shape.rows / 64) * std::ceil(shape.columns / 64);
+  return work;
+}
+
+ProductShape LibraryContraction::shapeOfCall(const LibraryCall &call) {
+  auto size = [&](size_t i) { return std::max(call.parameter(i), 1.0); };
+  return {.batch = size(0), .rows = size(1), .columns = size(2), .depth = size(3)};
+}
+
+void LibraryContraction::addMovement(Work &work, Operation *op) {
+  SizeHints sizes = sizeHints(op);
   double result = bytesAtHints(op->getResult(0), sizes), whole = result;
   for (Value operand : op->getOperands())
     whole += bytesAtHints(operand, sizes);
   work.move(whole, whole);
   if (op->hasOneUse()) {
     work.move(2 * result, 2 * result);
-    work.kernelCalls = 1;
+    work.kernelCalls += 1;
   }
-  return work;
 }
 
 } // namespace headrace

@@ -12,9 +12,13 @@ public:
   void rewrite(mlir::Operation *operation, const Machine &machine,
                mlir::RewriterBase &rewriter) const final;
 
-  /// One call of a library that computes the operator as this product; what follows it is a kernel
-  /// of its own.
-  static Work libraryWork(mlir::Operation *op, const ProductShape &shape);
+  /// One call of a library that computes this product, without its first accesses to operands.
+  static Work callWork(const ProductShape &shape, DType type);
+  /// The product that the first parameters of a call say.
+  static ProductShape shapeOfCall(const LibraryCall &call);
+  /// Adds what a call instead of the operator moves: its operands once, and its result again for
+  /// what follows it, which is a kernel of its own.
+  static void addMovement(Work &work, mlir::Operation *op);
 
 protected:
   /// Takes the operands and parameters that runtime/library/Library.h has for "openblas.sgemm".

@@ -8,7 +8,7 @@
 #include "target/vta/OffloadOperators.h"
 #include "target/vta/OperatorAttribute.h"
 #include "target/vta/VtaDialect.h"
-#include "target/vta/schedule/ProposeSchedule.h"
+#include "target/vta/schedule/OperatorSpace.h"
 #include "transform/recipe/KernelModel.h"
 
 #include <mutex>
@@ -81,18 +81,16 @@ public:
   void addSchedulePasses(OpPassManager &kernels) const override {
     kernels.addPass(createAttachSchedulePass(settings));
   }
-  std::vector<std::string> alternativesOf(ModuleOp kernel) const override {
-    constexpr size_t most = 16;
+  std::vector<std::unique_ptr<ScheduleSpace>> schedules(ModuleOp kernel) const override {
+    std::vector<std::unique_ptr<ScheduleSpace>> spaces;
     // Launches come with level 1, schedules with level 3.
     auto own = kernel->getAttrOfType<StringAttr>(kRecipeAttr);
     if (!own)
-      return {};
+      return spaces;
     Operator op = operatorOf(kernel);
-    std::vector<std::string> texts;
-    for (const Schedule &schedule : alternatives(op, settings, most))
-      if (std::string text = textOf(schedule, op); text != own.getValue())
-        texts.push_back(std::move(text));
-    return texts;
+    Schedule schedule = parseSchedule(own.getValue(), op);
+    spaces.push_back(std::make_unique<OperatorSpace>(std::move(op), settings, schedule));
+    return spaces;
   }
   ArrayRef<TargetPhase> phases() const override {
     static constexpr TargetPhase all[] = {

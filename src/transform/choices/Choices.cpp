@@ -1,9 +1,8 @@
 #include "transform/choices/Choices.h"
 
 #include "runtime/system/Error.h"
+#include "transform/choices/Verbs.h"
 #include "transform/recipe/RecipePlace.h"
-
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -61,16 +60,10 @@ void writeKernels(func::FuncOp program, ArrayRef<ProgramRecipe::Kernel> kernels)
 
 /// Whether two steps on one subject cannot both be followed.
 bool contradict(const ProgramStep &a, const ProgramStep &b) {
-  static const std::pair<StringRef, StringRef> opposites[] = {
-      {"fuse", "separate"}, {"merge", "separate"}, {"fold", "leave"}, {"keep", "recompute"}};
-  for (auto [one, other] : opposites)
-    if ((a.verb == one && b.verb == other) || (a.verb == other && b.verb == one))
-      return true;
-  // Of these there is one choice of each operator; the others may join several.
-  bool isOneChoice = StringSwitch<bool>(a.verb)
-                         .Cases("layout", "expand", "walk", "pack", "plan", true)
-                         .Default(false);
-  return isOneChoice && a.verb == b.verb && a.object != b.object;
+  const Verb &one = *findVerb(a.verb), &other = *findVerb(b.verb);
+  if (one.excludes == other.name || other.excludes == one.name)
+    return true;
+  return one.isOneChoice && a.verb == b.verb && a.object != b.object;
 }
 
 /// A step that says otherwise than one before it is rejected. One that says the same is dropped:
@@ -112,7 +105,7 @@ void giveRecipe(func::FuncOp program, const ProgramRecipe &recipe) {
       if (std::string fault = faultOfKind(kind, program.getContext()); !fault.empty())
         throw Error(ErrorKind::InvalidArgument,
                     placeInRecipe(step.line) + ": '" + step.text() + "': " + fault);
-    if (step.verb != "follow") {
+    if (step.verb != verbs::follow.name) {
       steps.push_back(step);
       continue;
     }
@@ -199,7 +192,7 @@ void Choices::note(StringRef verb, Operation *op, StringRef object) {
 }
 
 void Choices::noteMissed(StringRef verb, Operation *op, StringRef object, const Twine &reason,
-                         AffineExpr bytes) {
+                         AffineExpr bytes, std::optional<double> microseconds) {
   if (!explains)
     return;
   Builder b(program.getContext());
@@ -207,6 +200,8 @@ void Choices::noteMissed(StringRef verb, Operation *op, StringRef object, const 
   SmallVector<Attribute> entry{b.getStringAttr(step), b.getStringAttr(reason)};
   if (bytes)
     entry.push_back(AffineMapAttr::get(symbolMap({bytes}, program.getContext())));
+  if (microseconds)
+    entry.push_back(b.getF64FloatAttr(*microseconds));
   reasons.push_back(b.getArrayAttr(entry));
 }
 
@@ -325,9 +320,12 @@ std::vector<MissedOptimization> reasonsOf(func::FuncOp program) {
       if (position == result.size())
         result.emplace_back();
       MissedOptimization &why = result[position];
-      why = {wordOf(entry, 0), wordOf(entry, 1), {}};
-      if (entry.size() > 2)
-        why.bytes = toDimExpr(cast<AffineMapAttr>(entry[2]).getValue().getResult(0));
+      why = {wordOf(entry, 0), wordOf(entry, 1)};
+      for (Attribute amount : entry.getValue().drop_front(2))
+        if (auto microseconds = dyn_cast<FloatAttr>(amount))
+          why.microseconds = microseconds.getValueAsDouble();
+        else
+          why.bytes = toDimExpr(cast<AffineMapAttr>(amount).getValue().getResult(0));
     }
   return result;
 }

@@ -55,11 +55,12 @@ public:
   std::optional<std::string> scheduleOf(llvm::StringRef kernel);
 
   void note(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object = "");
-  /// A choice that was not made, why, and the bytes that it would have saved (null: not known).
-  /// Kept if someone wants to know.
+  /// A choice that was not made, why, and the bytes (null: not known) and microseconds that it would
+  /// have saved. Kept where someone wants to know.
   void noteMissed(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object,
-                  const llvm::Twine &reason, mlir::AffineExpr bytes = {});
-  /// How kernels were planned, in a sentence. Kept if someone wants to know.
+                  const llvm::Twine &reason, mlir::AffineExpr bytes = {},
+                  std::optional<double> microseconds = {});
+  /// How kernels were planned, in a sentence. Kept where someone wants to know.
   void notePlanning(llvm::StringRef text);
   /// The step with this verb on the operator cannot be followed.
   void refuse(llvm::StringRef verb, mlir::Operation *op, const llvm::Twine &reason);

@@ -1,6 +1,7 @@
 #include "transform/choices/ProgramRecipe.h"
 
 #include "runtime/system/Listing.h"
+#include "transform/choices/Verbs.h"
 #include "transform/recipe/LineReader.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -10,46 +11,13 @@ using llvm::StringRef;
 namespace headrace {
 namespace {
 
-/// What a step has behind its subject.
-enum class Object { None, Operator, Name, Number, Word };
-
-struct Verb {
-  StringRef name;
-  StringRef link; // the word between subject and object
-  Object object;
-  StringRef subject = {};            // the only one that it can have
-  llvm::ArrayRef<StringRef> words{}; // its objects, if they are words
-};
-
-constexpr StringRef kLayouts[] = {"channels-last", "channels-first", "blocked8", "blocked16"},
-                    kPlans[] = {"greedily", "by-time"}, kWays[] = {"strictly", "where-possible"};
-const Verb kVerbs[] = {{"fold", "into", Object::Operator},
-                       {"leave", "", Object::None},
-                       {"layout", "", Object::Word, {}, kLayouts},
-                       {"expand", "as", Object::Name},
-                       {"fuse", "into", Object::Operator},
-                       {"separate", "", Object::None},
-                       {"walk", "along", Object::Name},
-                       {"merge", "into", Object::Operator},
-                       {"plan", "", Object::Word, "kernels", kPlans},
-                       {"pack", "by", Object::Number},
-                       {"keep", "", Object::None},
-                       {"recompute", "", Object::None},
-                       {"follow", "", Object::Word, "recipe", kWays}};
 constexpr StringRef kKernel = "kernel", kEveryWord = "every";
-
-const Verb *findVerb(StringRef name) {
-  for (const Verb &verb : kVerbs)
-    if (verb.name == name)
-      return &verb;
-  return nullptr;
-}
 
 /// What a line can begin with, other than a stage.
 std::vector<StringRef> firstWords() {
   std::vector<StringRef> words;
-  for (const Verb &verb : kVerbs)
-    words.push_back(verb.name);
+  for (const Verb *verb : allVerbs())
+    words.push_back(verb->name);
   words.push_back(kKernel);
   return words;
 }
@@ -87,7 +55,7 @@ public:
       fail(at, "expected '" + verb.link.str() + "'", verb.link);
     if (!verb.link.empty())
       word("");
-    if (verb.object != Object::None)
+    if (verb.object != Verb::Object::None)
       result.object = object(verb);
     end();
     return result;
@@ -109,9 +77,11 @@ private:
     size_t objectAt = at;
     std::string result = word("a name or a number");
     int64_t number = 0;
-    if (verb.object == Object::Number && (StringRef(result).getAsInteger(10, number) || number < 1))
-      fail(objectAt, "expected a number of columns, 1 for none");
-    if (verb.object == Object::Word && !llvm::is_contained(verb.words, result))
+    if (verb.object == Verb::Object::Number &&
+        (StringRef(result).getAsInteger(10, number) || number < 1))
+      fail(objectAt, verb.name == verbs::pack.name ? "expected a number of columns, 1 for none"
+                                                   : "expected a number of elements");
+    if (verb.object == Verb::Object::Word && !llvm::is_contained(verb.words, result))
       fail(objectAt, "expected " + listed(verb.words), verb.words);
     return result;
   }
@@ -126,7 +96,7 @@ private:
       return name;
     }
     size_t end = verb.link.empty() ? text.size() : text.find(" " + verb.link.str() + " ", at - 1);
-    if (verb.link.empty() && verb.object != Object::None) // the last word
+    if (verb.link.empty() && verb.object != Verb::Object::None) // the last word
       end = text.find_last_of(" \t", text.find_last_not_of(" \t\r"));
     if (end == std::string_view::npos || end <= at)
       end = text.size();
@@ -145,7 +115,7 @@ private:
     if (!verb.link.empty())
       return peek() == verb.link;
     bool isLastWord = !atEnd() && text.find_first_of(" \t", at) >= text.find_last_not_of(" \t\r");
-    return verb.object == Object::None ? atEnd() : isLastWord;
+    return verb.object == Verb::Object::None ? atEnd() : isLastWord;
   }
 
   std::string word(const std::string &expected) {
@@ -185,7 +155,9 @@ std::string ProgramStep::text() const {
   return result + " " + object;
 }
 
-bool ProgramStep::hasOperatorAsObject() const { return findVerb(verb)->object == Object::Operator; }
+bool ProgramStep::hasOperatorAsObject() const {
+  return findVerb(verb)->object == Verb::Object::Operator;
+}
 
 GradientRecipe GradientRecipe::of(std::string_view text) {
   GradientRecipe recipe;

@@ -9,6 +9,7 @@
 //   merge mean1 into sum1        # one kernel instead of two
 //   plan kernels greedily        # producers join their readers; else "by-time"
 //   pack gemm1 by 32             # constant weights in tiles of 32 columns ("by 1": unpacked)
+//   slice conv1 by 1             # kernel conv1 runs on one image at a time, with its neighbours
 //   follow recipe where-possible # what cannot be followed is passed over; else "strictly"
 //   kernel conv1:                # there is such a kernel, with this schedule (Recipe.h), or with
 //     conv: parallel d0          # one that the compiler chooses if none is given

@@ -16,6 +16,7 @@
 #include "dialect/ExpectedSizes.h"
 #include "transform/Passes.h"
 #include "transform/choices/Choices.h"
+#include "transform/choices/Verbs.h"
 #include "transform/gradient/Gradient.h"
 #include "transform/gradient/KeptValues.h"
 
@@ -83,17 +84,17 @@ private:
     Choices choices(joint);
     for (GradientGraph::Node &node : graph.nodes)
       if (Operation *op = node.value.getDefiningOp()) {
-        if (choices.wanted("keep", op))
+        if (choices.wanted(verbs::keep, op))
           node.given = true;
-        else if (choices.wanted("recompute", op))
+        else if (choices.wanted(verbs::recompute, op))
           node.given = false;
       }
     kept = chooseKeptValues(graph, budget);
     llvm::DenseSet<Value> isKept(kept.begin(), kept.end());
     for (const GradientGraph::Node &node : graph.nodes)
       if (Operation *op = node.value.getDefiningOp())
-        choices.note(isKept.contains(node.value) ? "keep" : "recompute", op);
-    choices.finish({"keep", "recompute"});
+        choices.note(isKept.contains(node.value) ? verbs::keep : verbs::recompute, op);
+    choices.finish({verbs::keep.name, verbs::recompute.name});
   }
 
   /// The symbols that a dimension of the value is.

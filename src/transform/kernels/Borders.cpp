@@ -1,6 +1,7 @@
 #include "transform/kernels/Borders.h"
 
 #include "transform/kernels/KernelGroup.h"
+#include "transform/choices/Verbs.h"
 
 using namespace mlir;
 
@@ -58,13 +59,13 @@ void readInside(hr::PadOp pad) {
 Borders shareBorders(func::FuncOp program, Choices &choices) {
   Borders borders;
   program.walk([&](hr::PadOp pad) {
-    if (choices.wanted("separate", pad))
+    if (choices.wanted(verbs::separate, pad))
       return;
     if (FusionDecision decision = canBeWritten(pad)) {
       readInside(pad);
       borders.insert(pad);
     } else if (Operation *producer = pad.getInput().getDefiningOp()) {
-      choices.noteMissed("fuse", pad, choices.nameOf(producer), decision.reason());
+      choices.noteMissed(verbs::fuse, pad, choices.nameOf(producer), decision.reason());
     }
   });
   return borders;

@@ -13,6 +13,7 @@
 #include "dialect/KernelSizes.h"
 #include "runtime/system/Error.h"
 #include "transform/Passes.h"
+#include "transform/choices/Verbs.h"
 #include "transform/kernels/KernelBuilder.h"
 #include "transform/kernels/Partition.h"
 #include "transform/kernels/ValueNumbers.h"
@@ -330,23 +331,23 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
       if (launches)
         names.name(kernel);
     });
-    choices.finish({"pack"});
+    choices.finish({verbs::pack.name});
     giveSchedules(func, choices);
   }
 
 private:
   static KernelForm givenForm(Operation *op, Choices &choices) {
     KernelForm form = KernelForm::given(choices.scheduleOf(choices.nameOf(op)).value_or(""));
-    if (std::optional<std::string> wanted = choices.wanted("pack", op))
+    if (std::optional<std::string> wanted = choices.wanted(verbs::pack, op))
       form.packing.wanted = std::stoll(*wanted);
     return form;
   }
 
   static void notePacking(Operation *op, const Packing &packing, Choices &choices) {
     if (!packing.refusal.empty())
-      choices.refuse("pack", op, packing.refusal);
+      choices.refuse(verbs::pack, op, packing.refusal);
     if (packing.columns > 0)
-      choices.note("pack", op, std::to_string(packing.columns));
+      choices.note(verbs::pack, op, std::to_string(packing.columns));
   }
 
   /// Kernels that the recipe has a schedule for.

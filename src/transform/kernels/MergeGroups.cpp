@@ -1,4 +1,5 @@
 #include "transform/kernels/MergeGroups.h"
+#include "transform/choices/Verbs.h"
 
 #include <set>
 
@@ -47,7 +48,7 @@ private:
       if (decision)
         return earlier;
       refusals.push_back(
-          {"merge", grouping[later].namesake(), grouping[earlier].namesake(), decision});
+          {verbs::merge.name, grouping[later].namesake(), grouping[earlier].namesake(), decision});
     }
     return std::nullopt;
   }

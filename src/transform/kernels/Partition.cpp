@@ -5,6 +5,7 @@
 #include "transform/kernels/MergeGroups.h"
 #include "transform/kernels/PlanKernels.h"
 #include "transform/recipe/KernelModel.h"
+#include "transform/choices/Verbs.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -67,7 +68,7 @@ public:
     checkWalks();
     noteKernels();
     noteUnsupportedSteps();
-    choices.finish({"fuse", "separate", "walk"});
+    choices.finish({verbs::fuse.name, verbs::separate.name, verbs::walk.name});
     return grouping.inOrder();
   }
 
@@ -77,11 +78,11 @@ private:
       return assignAsScheduled(op, stage);
     if (borders.contains(op))
       return startGroup(op);
-    std::optional<std::string> into = choices.wanted("fuse", op);
+    std::optional<std::string> into = choices.wanted(verbs::fuse, op);
     if (into)
       fusions.insert(
           {op, {*into, FusionDecision::no("neither of the two reads the other's result")}});
-    bool isSeparate = choices.wanted("separate", op).has_value();
+    bool isSeparate = choices.wanted(verbs::separate, op).has_value();
     if (isSeparate)
       given.insert(op);
     if (isSeparate || isRootByRecipe(op))
@@ -202,11 +203,11 @@ private:
     const OperatorNames &names = choices.operators();
     for (auto &[op, fusion] : fusions) {
       if (!names.isKnown(fusion.into))
-        choices.refuse("fuse", op,
+        choices.refuse(verbs::fuse, op,
                        "there is no operator '" + fusion.into + "' at that point; there are " +
                            names.similarTo(fusion.into));
       else if (!holds(*grouping.find(op), fusion.into))
-        choices.refuse("fuse", op, fusion.decision.reason());
+        choices.refuse(verbs::fuse, op, fusion.decision.reason());
     }
   }
 
@@ -222,7 +223,7 @@ private:
   /// Whether the first plan is to be improved, as it is unless the recipe says otherwise.
   bool plansByTime() {
     bool isByTime = true;
-    for (const ProgramStep &step : choices.take("plan"))
+    for (const ProgramStep &step : choices.take(verbs::plan))
       isByTime = step.object != "greedily";
     return isByTime;
   }
@@ -254,12 +255,12 @@ private:
   FusionDecision tryJoin(hr::OperatorInterface op, size_t reader) {
     FusionDecision decision = grouping.tryJoin(op, reader);
     if (!decision)
-      refusals.push_back({"fuse", op, grouping[reader].namesake(), decision});
+      refusals.push_back({verbs::fuse.name, op, grouping[reader].namesake(), decision});
     return decision;
   }
 
   std::optional<KernelGroup::Walk> givenWalk(hr::OperatorInterface op) {
-    std::optional<std::string> axis = choices.wanted("walk", op);
+    std::optional<std::string> axis = choices.wanted(verbs::walk, op);
     if (!axis)
       return std::nullopt;
     if (*axis == kNothing)
@@ -270,7 +271,7 @@ private:
         return KernelGroup::Walk{dim};
       known += (known.empty() ? "" : ", ") + axisName(op, dim);
     }
-    choices.refuse("walk", op, "expected one of the axes " + known + ", or nothing");
+    choices.refuse(verbs::walk, op, "expected one of the axes " + known + ", or nothing");
     return std::nullopt;
   }
 
@@ -284,7 +285,7 @@ private:
 
   /// In the order of the recipe: what a kernel takes depends on what it holds.
   void mergeAsGiven() {
-    for (const ProgramStep &step : choices.take("merge")) {
+    for (const ProgramStep &step : choices.take(verbs::merge)) {
       std::optional<size_t> earlier = kernelOf(step.object), later = kernelOf(step.subject);
       if (!earlier || !later) {
         choices.refuse(step, "there is no kernel '" + (earlier ? step.subject : step.object) + "'");
@@ -311,7 +312,7 @@ private:
   void checkWalks() {
     for (Operation *op : walks)
       if (!grouping[*grouping.find(op)].walkAxis())
-        choices.refuse("walk", op,
+        choices.refuse(verbs::walk, op,
                        "its kernel holds nothing that gains by going through rows along that axis, "
                        "or something that cannot");
   }
@@ -324,17 +325,17 @@ private:
       FusionDecision decision = choices.isKernel(pad)
                                    ? FusionDecision::no("the recipe has a kernel for it")
                                    : grouping.tryBorder(pad);
-      std::optional<std::string> into = choices.wanted("fuse", pad);
+      std::optional<std::string> into = choices.wanted(verbs::fuse, pad);
       bool isMeant = !into || llvm::any_of(grouping[*grouping.find(producer)].getOperators(),
                                            [&](Operation *member) {
                                              return choices.operators().means(*into, member);
                                            });
       if (into && !(decision && isMeant))
-        choices.refuse("fuse", pad,
+        choices.refuse(verbs::fuse, pad,
                        decision ? "another kernel computes the image that it pads"
                                : decision.reason());
       if (!decision)
-        refusals.push_back({"fuse", pad, producer, decision});
+        refusals.push_back({verbs::fuse.name, pad, producer, decision});
     }
   }
 
@@ -347,11 +348,11 @@ private:
       const KernelGroup &group = grouping[*found];
       for (Operation *member : group.getOperators())
         if (member != group.namesake())
-          choices.note("fuse", member, choices.nameOf(group.namesake()));
+          choices.note(verbs::fuse, member, choices.nameOf(group.namesake()));
       if (group.border())
-        choices.note("fuse", group.border(), choices.nameOf(group.namesake()));
+        choices.note(verbs::fuse, group.border(), choices.nameOf(group.namesake()));
       if (std::optional<KernelGroup::Walk> walk = group.walkOfRoot())
-        choices.note("walk", group.root(), axisName(group.root(), *walk->dim));
+        choices.note(verbs::walk, group.root(), axisName(group.root(), *walk->dim));
     }
   }
 
@@ -363,7 +364,7 @@ private:
       if (isBorder || grouping.find(refusal.op) == grouping.find(refusal.into))
         continue;
       AffineExpr bytes;
-      if (refusal.verb == "fuse") {
+      if (refusal.verb == verbs::fuse.name) {
         // It would not be read again, nor written if none but the kernel reads it.
         const KernelGroup &reader = grouping[*grouping.find(refusal.into)];
         bool escapes = !llvm::all_of(refusal.op->getUsers(),

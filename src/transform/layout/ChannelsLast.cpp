@@ -20,6 +20,7 @@
 // two transposes.
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
+#include "transform/choices/Verbs.h"
 #include "transform/layout/BlockChannels.h"
 #include "transform/layout/LayoutGraph.h"
 #include "transform/simplify/Patterns.h"
@@ -165,7 +166,7 @@ struct ChannelsLastPass : impl::ChannelsLastPassBase<ChannelsLastPass> {
     {
       Choices choices(getOperation());
       chosen = chooseChannelsLast(block, choices);
-      choices.finish({"layout"});
+      choices.finish({verbs::layout.name});
     }
     LayoutRewriter(block, chosen).run();
     blockChannels(getOperation());

@@ -3,6 +3,7 @@
 #include "dialect/SymbolicShape.h"
 #include "transform/gradient/MinimumCut.h"
 #include "transform/layout/BlockChannels.h"
+#include "transform/choices/Verbs.h"
 
 using namespace mlir;
 
@@ -28,7 +29,7 @@ public:
     for (Operation &op : block)
       if (LayoutRole role = layoutRole(&op); role.flexible) {
         int node = nodes[&op] = cut.addNode();
-        std::optional<std::string> given = choices.wanted("layout", &op);
+        std::optional<std::string> given = choices.wanted(verbs::layout, &op);
         std::optional<int64_t> blocks = given ? blockSize(*given) : std::nullopt;
         if (blocks)
           askForBlocks(&op, *blocks);
@@ -51,14 +52,14 @@ public:
       return chosen; // there is nothing that gains by another layout
     for (auto [op, node] : nodes) {
       auto blocks = op->getAttrOfType<IntegerAttr>(kBlockedAttr);
-      choices.note("layout", op,
+      choices.note(verbs::layout, op,
                    blocks        ? "blocked" + std::to_string(blocks.getInt())
                    : stays[node] ? kFirst.str()
                                  : kLast.str());
       if (!stays[node])
         chosen[op] = layoutRole(op);
       else
-        choices.noteMissed("layout", op, kLast, "more data would be transposed on its way");
+        choices.noteMissed(verbs::layout, op, kLast, "more data would be transposed on its way");
     }
     return chosen;
   }
@@ -73,7 +74,7 @@ private:
            llvm::any_of(op->getBlock()->getOps<hr::ConvOp>(), [&](auto conv) {
              std::optional<std::string> wanted;
              if (operatorName(conv) == operatorName(op))
-               wanted = choices.wanted("layout", conv);
+               wanted = choices.wanted(verbs::layout, conv);
              return wanted && blockSize(*wanted) == size;
            });
   }
@@ -82,7 +83,7 @@ private:
     if (followsConvolution(op, size))
       return;
     if (std::string reason = unsupportedBlockedReason(op, size); !reason.empty())
-      return choices.refuse("layout", op, reason);
+      return choices.refuse(verbs::layout, op, reason);
     op->setAttr(kBlockedAttr, Builder(op->getContext()).getI64IntegerAttr(size));
   }
 

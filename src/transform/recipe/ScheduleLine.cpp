@@ -91,17 +91,6 @@ private:
 
 } // namespace
 
-bool ScheduleLine::has(llvm::StringRef parameter) const {
-  return llvm::any_of(parameters, [&](const auto &given) { return given.first == parameter; });
-}
-
-std::string ScheduleLine::text() const {
-  std::string text = kind;
-  for (const auto &[name, value] : parameters)
-    text += " " + name + "=" + std::to_string(value);
-  return text;
-}
-
 std::vector<ScheduleLine> parseSchedules(std::string_view text, const ScheduleWords &words) {
   std::vector<ScheduleLine> lines;
   for (int line = 1; !text.empty(); ++line) {

@@ -6,6 +6,8 @@
 // Which kinds there are and what parameters they have is up to the target.
 #pragma once
 
+#include "schedule/Schedule.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -17,15 +19,9 @@
 
 namespace headrace {
 
-struct ScheduleLine {
+struct ScheduleLine : ScheduleRecord {
   std::string stage;
-  std::string kind;
-  std::vector<std::pair<std::string, int64_t>> parameters;
   int line = 0; // where it is in the text
-
-  bool has(llvm::StringRef parameter) const;
-  /// Kind and parameters.
-  std::string text() const;
 };
 
 /// The words of a target.

@@ -18,6 +18,7 @@
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
 #include "transform/choices/Choices.h"
+#include "transform/choices/Verbs.h"
 #include "transform/choices/FusionDecision.h"
 #include "transform/layout/OperatorBuilders.h"
 
@@ -85,15 +86,15 @@ public:
   explicit BatchNormFolder(Choices &choices) : choices(choices) {}
 
   void visit(hr::BatchNormOp norm, RewriterBase &rewriter) {
-    if (choices.wanted("leave", norm))
-      return choices.note("leave", norm);
+    if (choices.wanted(verbs::leave, norm))
+      return choices.note(verbs::leave, norm);
     auto [conv, bias] = findConv(norm);
     FusionDecision decision = canFold(norm, conv);
-    std::optional<std::string> into = choices.wanted("fold", norm);
+    std::optional<std::string> into = choices.wanted(verbs::fold, norm);
     if (into && decision && !choices.operators().means(*into, conv))
       decision = FusionDecision::no("it reads the result of another convolution");
     if (into && !decision)
-      choices.refuse("fold", norm, decision.reason());
+      choices.refuse(verbs::fold, norm, decision.reason());
     if (decision)
       fold(norm, conv, bias, rewriter);
   }
@@ -114,7 +115,7 @@ private:
 
   void fold(hr::BatchNormOp norm, hr::ConvOp conv, Value bias, RewriterBase &rewriter) {
     rewriter.setInsertionPoint(norm);
-    choices.note("fold", norm, choices.nameOf(conv));
+    choices.note(verbs::fold, norm, choices.nameOf(conv));
     Location loc = norm.getLoc();
     Value factor = channelFactor(rewriter, norm);
     Value shift = channelShift(rewriter, norm, factor, bias);
@@ -181,7 +182,7 @@ struct FoldBatchNormPass : impl::FoldBatchNormPassBase<FoldBatchNormPass> {
     IRRewriter rewriter(&getContext());
     for (auto norm : llvm::make_early_inc_range(getOperation().getOps<hr::BatchNormOp>()))
       folder.visit(norm, rewriter);
-    choices.finish({"fold", "leave"});
+    choices.finish({verbs::fold.name, verbs::leave.name});
   }
 };
 

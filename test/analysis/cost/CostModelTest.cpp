@@ -64,6 +64,21 @@ TEST_F(CostModelTest, ThreadsShareParts) {
   EXPECT_GT(model->microseconds(work, 4), 0.39 * model->microseconds(work, 1));
 }
 
+TEST_F(CostModelTest, SharesOfResourcesAddUpToAll) {
+  Work work = moving(1e7, 1e9);
+  work.arithmetic = computing(OperationKind::Simple, 1e6).arithmetic;
+  Estimate far = model->estimate(work);
+  EXPECT_NEAR(far.memory + far.cache + far.arithmetic + far.calls, 1, 1e-9);
+  EXPECT_GT(far.memory, 0.5);
+  work = computing(OperationKind::Product, 1e9);
+  work.move(1e4, 1e4);
+  Estimate near = model->estimate(work);
+  EXPECT_GT(near.arithmetic, 0.9);
+  EXPECT_GT(near.cache, 0);
+  EXPECT_EQ(near.memory, 0);
+  EXPECT_DOUBLE_EQ(model->estimate({}).calls, 1);
+}
+
 TEST_F(CostModelTest, NothingTakesAsLongAsItsCall) {
   EXPECT_DOUBLE_EQ(model->microseconds({}), rates.kernelCall);
   Work library;

@@ -53,6 +53,21 @@ TEST(RatesTest, WiderVectorsComputeFasterAndDoublesSlower) {
   EXPECT_DOUBLE_EQ(speed(wide, DType::F32), 2 * speed(wide, DType::F64));
 }
 
+TEST(RatesTest, FamiliesOfProcessorsHaveTheirSpeeds) {
+  auto product = [](std::string_view vendor, unsigned family, unsigned model) {
+    ProcessorDescription processor;
+    processor.vectorBytes = 64;
+    processor.speeds = speedsOfFamily(vendor, family, model);
+    return derivedRates(processor).operationsPerMicrosecond(OperationKind::Product, DType::F32) /
+           1e3;
+  };
+  // Zen 5 and Sapphire Rapids multiply vectors of 64 bytes twice per cycle, Zen 4 once.
+  EXPECT_NEAR(product("AuthenticAMD", 26, 2), 275, 0.3 * 275);
+  EXPECT_NEAR(product("GenuineIntel", 6, 143), 190, 0.3 * 190);
+  EXPECT_LT(product("AuthenticAMD", 25, 0x11), 0.6 * product("AuthenticAMD", 26, 2));
+  EXPECT_EQ(product("AuthenticAMD", 99, 0), product("an unknown vendor", 6, 143));
+}
+
 TEST(RatesTest, LibrariesHaveSpeedsForTheirTypesAlone) {
   Rates rates = derivedRates({});
   EXPECT_GT(rates.libraryOperationsPerMicrosecond(DType::F32, 100), 0);

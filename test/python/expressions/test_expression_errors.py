@@ -38,7 +38,7 @@ def test_while_writing():
         (hr.TypeMismatchError, "conditions \\(bool\\)", lambda: hr.select(X[0, 0], 1, 2)),
         (
             hr.TypeMismatchError,
-            "expected numbers and expressions, got str",
+            "expected scalars and expressions, got str",
             lambda: X[0, 0] + "x",
         ),
         (
@@ -53,7 +53,7 @@ def test_while_writing():
         (hr.TypeMismatchError, "expected 2 indices, got the tensor itself", lambda: hr.exp(X)),
         (
             hr.TypeMismatchError,
-            "combine values of type f32 into one, got bool",
+            "a reduction of values of type f32 into one, got bool",
             lambda: hr.reducer(lambda a, b: a > b, 0)(X[0, r], axis=r),
         ),
     ]:

@@ -44,7 +44,7 @@ def test_names_that_are_no_inputs_are_refused(path: Path) -> None:
         model(X, p=W)
     with pytest.raises(hr.MissingInputError, match="'x' is missing"):
         model(w=W)
-    with pytest.raises(hr.Error, match="expected 1 inputs"):
+    with pytest.raises(hr.Error, match="expected 1 input "):
         model(X, W)
     with pytest.raises(hr.Error, match="'x' once"):
         model(X, x=X, w=W)

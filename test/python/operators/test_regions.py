@@ -79,7 +79,7 @@ def test_roi_align_in_a_package_and_in_every_type(
     "change, message",
     [
         ({"batches": np.array([0, 3])}, "index 3 is outside a size of 3"),
-        ({"rois": REGIONS[:3]}, "an image for each"),
+        ({"rois": REGIONS[:3]}, "an image index per region"),
         ({"x": IMAGES[:, :, :0]}, "expected images with elements"),
     ],
 )

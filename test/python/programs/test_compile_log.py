@@ -42,9 +42,9 @@ def test_a_split_model_names_nodes_and_shapes(logged, tmp_path: Path, capfd) -> 
     for size in (3, 4, 5):
         model(np.ones(size, np.float32), np.array([0]))
     text = capfd.readouterr().err
-    assert text.count("compiled model.onnx, Exp node of output 'e' and 1 more nodes") == 2
-    assert "(x: 3)" in text
-    assert "(x: ?)" in text
+    assert text.count("compiled model.onnx, Exp node of output 'e' and 1 more") == 2
+    assert "(x: 3, axes: 1)" in text
+    assert "(x: ?, axes: 1)" in text
     assert "replaced model.onnx" in text
 
 

@@ -84,7 +84,7 @@ def test_missing_inputs(sum_and_difference):
 
 
 def test_inputs_too_many_or_unknown(digits, images):
-    with pytest.raises(hr.InvalidArgumentError, match=r"expected 1 inputs \('image'\), got 2"):
+    with pytest.raises(hr.InvalidArgumentError, match=r"expected 1 input \('image'\), got 2"):
         digits(images, images)
     with pytest.raises(hr.InvalidArgumentError, match="'image', got 'picture'"):
         digits(picture=images)

@@ -96,7 +96,7 @@ def test_weights_by_name(digits: hr.Model, images: np.ndarray) -> None:
 
 
 def test_errors_name_what_is_wrong(digits: hr.Model, loss: hr.Model) -> None:
-    with pytest.raises(hr.InvalidArgumentError, match="expected a program that yields one number"):
+    with pytest.raises(hr.InvalidArgumentError, match="expected a program with one scalar output"):
         hr.grad(digits)
     with pytest.raises(hr.InvalidArgumentError, match="got 'y'; the inputs are 'x', 'target'"):
         hr.grad(loss, wrt="y")

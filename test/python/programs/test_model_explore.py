@@ -60,8 +60,8 @@ def test_a_loaded_model_is_explored_and_every_schedule_runs() -> None:
     [
         ({}, "expected values of all sizes for exploration, got none of 'n', 'k', 'm'"),
         ({"n": 0, "m": 1, "k": 1}, "expected at least 1 element"),
-        ({"n": 1, "m": 1, "k": 1, "pes": []}, "pes: expected numbers"),
-        ({"n": 1, "m": 1, "k": 1, "pes": [0]}, "pes: expected numbers"),
+        ({"n": 1, "m": 1, "k": 1, "pes": []}, "pes: expected integers"),
+        ({"n": 1, "m": 1, "k": 1, "pes": [0]}, "pes: expected integers"),
         ({"n": 1, "m": 1, "k": 1, "tasks": 0}, "tasks: expected 1 to"),
         ({"n": 1, "m": 1, "k": 1, "search": 0}, "search: expected 1 to"),
         ({"n": 1, "m": 1, "k": 1, "granularity": "fine"}, "granularity: expected 'map' or 'fused'"),

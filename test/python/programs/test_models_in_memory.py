@@ -49,7 +49,7 @@ def test_a_model_in_stages_comes_from_bytes() -> None:
     "data, message",
     [
         (b"", "got an empty file"),
-        (b"model.onnx", "expected an ONNX model, got something else"),
+        (b"model.onnx", "expected an ONNX model, got data in another format"),
         (b"PK\x03\x04", "got a zip archive"),
     ],
 )

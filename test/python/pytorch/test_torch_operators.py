@@ -1,13 +1,18 @@
 """PyTorch's own samples of its operators: what is compiled has the results and gradients of eager
 mode, and the rest is left to PyTorch.
 
-`torch_operators.txt` says which is which; `python test/python/pytorch/test_torch_operators.py` writes it.
+`torch_operators.txt` says which is which; `python test/python/pytorch/test_torch_operators.py` writes it
+and the counts in docs/pytorch.md, for all operators or those that are named.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -16,7 +21,10 @@ pytest.importorskip("headrace")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 TABLE = Path(__file__).with_name("torch_operators.txt")
+PAGE = Path(__file__).parents[3] / "docs" / "pytorch.md"
 PARTS = 12
+#: The number of operators that are compiled, in all samples, does not fall below this.
+FLOOR = 420
 large = pytest.mark.skipif(
     not os.environ.get("HEADRACE_LARGE_TESTS"), reason="HEADRACE_LARGE_TESTS is not set"
 )
@@ -42,6 +50,14 @@ def test_every_operator_is_listed(operators: dict[str, object]) -> None:
     assert list(table()) == sorted(operators)
 
 
+def test_the_number_of_compiled_operators_does_not_fall() -> None:
+    assert counts()["lowered"] >= FLOOR
+
+
+def test_the_page_has_the_counts() -> None:
+    assert counted(PAGE.read_text()) == PAGE.read_text()
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_operators_that_are_compiled(part: int, operators: dict[str, object], opinfo) -> None:
     """One sample of each, many to a graph."""
@@ -63,17 +79,40 @@ def test_all_samples(name: str, operators: dict[str, object], opinfo) -> None:
         assert not opinfo.mistakes(opinfo.cases(name, op, dtype, None, gradients))
 
 
-def write_table() -> None:
+def counts() -> Counter[str]:
+    return Counter(status.partition(":")[0] for status in table().values())
+
+
+def counted(page: str) -> str:
+    """The page with the counts of the table."""
+    found = counts()
+    rows = {
+        "compiled, with their gradients": found["lowered"],
+        "compiled for some samples": found["part"],
+        "left to PyTorch": found["PyTorch"],
+    }
+    lines = ["| operators of PyTorch's samples | number |", "|---|---|"]
+    lines += [f"| {what} | {number} |" for what, number in rows.items()]
+    block = "<!-- operators -->\n" + "\n".join(lines) + "\n<!-- end -->"
+    return re.sub(r"<!-- operators -->.*?<!-- end -->", lambda _: block, page, flags=re.DOTALL)
+
+
+def write_table(names: Collection[str]) -> None:
     """From five samples of each operator."""
     import torch_opinfo
 
-    header = TABLE.read_text().partition("\n\n")[0]
-    lines = []
     for name, op in sorted(torch_opinfo.operators().items()):
+        if names and name not in names:
+            continue
         every = torch_opinfo.cases(name, op, torch_opinfo.main_type(op), 5, gradients=True)
-        lines.append(f"{name} {torch_opinfo.status(every)[0]}")
-    TABLE.write_text(f"{header}\n\n" + "\n".join(lines) + "\n")
+        status, wrong = torch_opinfo.status(every)
+        print(name, status, *wrong, flush=True)
+        header = TABLE.read_text().partition("\n\n")[0]
+        found = {**table(), name: status}
+        lines = [f"{each} {found[each]}" for each in sorted(found)]
+        TABLE.write_text(f"{header}\n\n" + "\n".join(lines) + "\n")
+    PAGE.write_text(counted(PAGE.read_text()))
 
 
 if __name__ == "__main__":
-    write_table()
+    write_table(sys.argv[1:])

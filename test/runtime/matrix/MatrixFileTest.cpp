@@ -155,7 +155,8 @@ TEST(MatrixFile, AbsentFilesAreNamed) {
   writeText(folder / "lonely.mtd", R"({"format": "csv"})");
   EXPECT_CONTAINS(errorOf(ErrorKind::Io, [&] { readMatrix(folder / "lonely"); }), "lonely: cannot");
   fs::create_directory(folder / "folder.csv");
-  EXPECT_CONTAINS(errorOf(ErrorKind::Io, [&] { readMatrix(folder / "folder.csv"); }), "directory");
+  EXPECT_CONTAINS(errorOf(ErrorKind::InvalidFile, [&] { readMatrix(folder / "folder.csv"); }),
+                  "expected part files in this directory, got none");
 }
 
 class BadMetadata : public testing::TestWithParam<BadFile> {};
@@ -184,9 +185,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"Default", "x.csv", "1\n", R"({"default": "x"})", "'default': expected a number"},
         BadFile{"Missing", "x.csv", "1\n", R"({"naStrings": [1]})", "'naStrings'"},
         BadFile{"Format", "x.csv", "1\n", R"({"format": "binary"})",
-                "'format': expected one of csv, text, mm, got 'binary'", ErrorKind::Unsupported},
-        BadFile{"Frame", "x.csv", "1\n", R"({"data_type": "frame"})", "matrix, scalar, got 'frame'",
+                "'format': expected one of csv, text, mm, libsvm, npy, got 'binary'",
                 ErrorKind::Unsupported},
+        BadFile{"Frame", "x.csv", "1\n", R"({"data_type": "frame"})",
+                "expected a matrix, but it is described as a frame", ErrorKind::TypeMismatch},
         BadFile{"Strings", "x.csv", "1\n", R"({"value_type": "string"})", "numeric matrix",
                 ErrorKind::Unsupported},
         BadFile{"Scalar", "x.csv", "1\n", R"({"data_type": "scalar"})", "says that it is a scalar",

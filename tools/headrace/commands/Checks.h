@@ -22,8 +22,8 @@ template <class T> CLI::Validator inRange(T low, T high = std::numeric_limits<T>
     std::string limits = high == std::numeric_limits<T>::max()
                              ? fmt::format("of {} or more", low)
                              : fmt::format("from {} to {}", low, high);
-    return fmt::format("expected a {}number {}, got '{}'", std::is_integral_v<T> ? "whole " : "",
-                       limits, text);
+    return fmt::format("expected {} {}, got '{}'",
+                       std::is_integral_v<T> ? "an integer" : "a number", limits, text);
   };
   return CLI::Validator(refusal, "");
 }

@@ -8,7 +8,9 @@
 #include "commands/RunScript.h"
 #include "terminal/Console.h"
 #include <CLI/Option.hpp>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -103,7 +105,7 @@ std::string readText(const std::string &path) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file)
-    throw Error(ErrorKind::Io, path + ": cannot be read");
+    throw Error(ErrorKind::Io, path + ": cannot open: " + std::strerror(errno));
   return text;
 }
 

@@ -86,6 +86,17 @@ bool namesEngines(const Explanation &explanation) {
   });
 }
 
+/// The least bytes that any schedule moves between the core's own caches and what lies beyond.
+std::string leastText(const KernelReport &kernel) {
+  if (!kernel.prediction || kernel.prediction->least.empty())
+    return "-";
+  return withPrefix(kernel.prediction->least.back().bytes, "B");
+}
+
+std::string timeText(const KernelReport &kernel) {
+  return kernel.prediction ? fmt::format("{:.1f} us", kernel.prediction->microseconds) : "-";
+}
+
 void printKernels(const Explanation &explanation, const Amounts &amounts) {
   using Align = Table::Align;
   bool showsWhere = namesEngines(explanation);
@@ -93,7 +104,9 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
                                         {"kind", Align::Left},
                                         {"read"},
                                         {"written"},
+                                        {"at least"},
                                         {"saved"},
+                                        {"predicted"},
                                         {"operations"},
                                         {"ops/byte"},
                                         {"intermediates"},
@@ -108,7 +121,9 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
                                     kernel.kind,
                                     amounts.text(kernel.cost.bytesRead, "B"),
                                     amounts.text(kernel.cost.bytesWritten, "B"),
+                                    leastText(kernel),
                                     amounts.text(kernel.cost.bytesSaved, "B"),
+                                    timeText(kernel),
                                     amounts.text(kernel.cost.operations, ""),
                                     intensity ? fmt::format("{:.2f}", *intensity) : "-",
                                     amounts.text(kernel.cost.intermediateBytes, "B"),
@@ -147,6 +162,24 @@ json movementJson(const MovementReport &movement, const Amounts &amounts) {
           {"intermediate_bytes", amounts.number(movement.intermediateBytes)}};
 }
 
+json sharesJson(const KernelReport &kernel) {
+  json shares = json::object();
+  if (kernel.prediction)
+    for (const auto &[resource, share] : kernel.prediction->shares)
+      shares[resource] = share;
+  return shares;
+}
+
+/// Rows of a cache's bytes, and the least bytes that any schedule moves between it and what lies
+/// beyond.
+json leastJson(const KernelReport &kernel) {
+  json least = json::array();
+  if (kernel.prediction)
+    for (const KernelPrediction::Least &bound : kernel.prediction->least)
+      least.push_back({bound.cacheBytes, bound.bytes});
+  return least;
+}
+
 json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
   std::optional<double> intensity = amounts.intensity(kernel.cost);
   return {{"name", kernel.name},
@@ -163,7 +196,10 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
           {"operations", amounts.number(kernel.cost.operations)},
           {"intermediate_bytes", amounts.number(kernel.cost.intermediateBytes)},
           {"workspace_bytes", kernel.workspaceBytes},
-          {"intensity", intensity ? json(*intensity) : json()}};
+          {"intensity", intensity ? json(*intensity) : json()},
+          {"predicted_us", kernel.prediction ? json(kernel.prediction->microseconds) : json()},
+          {"shares", sharesJson(kernel)},
+          {"least_bytes", leastJson(kernel)}};
 }
 
 json bufferJson(const BufferReport &buffer, const Amounts &amounts) {
@@ -188,7 +224,8 @@ json explanationJson(const Explanation &explanation, const Sizes &sizes) {
   for (const MissedOptimization &why : explanation.missedOptimizations)
     reasons.push_back({{"step", why.step},
                        {"reason", why.reason},
-                       {"bytes", why.bytes ? amounts.number(*why.bytes) : json()}});
+                       {"bytes", why.bytes ? amounts.number(*why.bytes) : json()},
+                       {"saved_us", why.microseconds ? json(*why.microseconds) : json()}});
   for (const KernelReport &kernel : explanation.kernels)
     kernels.push_back(kernelJson(kernel, amounts));
   for (const auto &[phase, milliseconds] : explanation.phaseMilliseconds)
@@ -201,6 +238,7 @@ json explanationJson(const Explanation &explanation, const Sizes &sizes) {
           {"recipe", explanation.recipe},
           {"why_not", reasons},
           {"planning", explanation.planning},
+          {"rates", explanation.rates},
           {"peak_bytes", explanation.peakBytes >= 0 ? json(explanation.peakBytes) : json()},
           {"constant_bytes", explanation.constantBytes},
           {"buffers", buffers},
@@ -268,16 +306,17 @@ bool speaksOf(const Explanation &explanation, const std::string &name) {
 void printReasons(const Explanation &explanation, const Sizes &sizes, const std::string &of) {
   using Align = Table::Align;
   Amounts amounts(explanation.symbols, sizes);
-  Table table({{"missed optimization", Align::Left}, {"because", Align::Left}, {"would save"}});
+  Table table({{"missed optimization", Align::Left}, {"because", Align::Left}, {"would save"}, {"of time"}});
   size_t shown = 0;
   for (const MissedOptimization &why : explanation.missedOptimizations)
     if (of.empty() || namesOperator(why.step, of)) {
-      table.add({why.step, why.reason, why.bytes ? amounts.text(*why.bytes, "B") : "-"});
+      table.add({why.step, why.reason, why.bytes ? amounts.text(*why.bytes, "B") : "-",
+                 why.microseconds ? fmt::format("{:.1f} us", *why.microseconds) : "-"});
       ++shown;
     }
   for (const KernelReport &kernel : explanation.kernels)
     if (!kernel.notes.empty() && (of.empty() || kernel.name == of)) {
-      table.add({kernel.name, kernel.notes, "-"});
+      table.add({kernel.name, kernel.notes, "-", "-"});
       ++shown;
     }
   if (of.empty() && !explanation.planning.empty())

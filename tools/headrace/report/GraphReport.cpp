@@ -26,6 +26,11 @@ json shapeOf(const GraphEdge &edge, const ProgramGraph &graph) {
 }
 
 json nodeJson(const GraphNode &node, const ProgramGraph &graph) {
+  json alternatives = json::array(), times = json::array();
+  for (const AlternativeStep &other : node.alternatives) {
+    alternatives.push_back(other.step);
+    times.push_back(other.microseconds ? json(*other.microseconds) : json());
+  }
   json entry = {{"id", node.id},
                 {"kind", node.kind},
                 {"operators", node.operators},
@@ -35,7 +40,8 @@ json nodeJson(const GraphNode &node, const ProgramGraph &graph) {
                 {"operations", amountOf(node.operations, graph)},
                 {"predicted_us", node.microseconds ? json(*node.microseconds) : json()},
                 {"recipe", node.recipe},
-                {"alternatives", node.alternatives}};
+                {"alternatives", alternatives},
+                {"alternatives_us", times}};
   if (!node.code.empty())
     entry["code"] = node.code;
   return entry;

@@ -13,7 +13,7 @@ using Align = Table::Align;
 std::string number(double value) { return fmt::format("{:.3g}", value); }
 
 void printMemory(const Rates &rates) {
-  Table table({{"working set"}, {"GB/s of a thread"}, {"of all"}});
+  Table table({{"working set"}, {"GB/s of one thread"}, {"of all threads"}});
   for (const Rates::Bandwidth &level : rates.memory)
     table.add(
         {withPrefix(level.bytes, "B"), number(level.ofOneThread), number(level.ofAllThreads)});
@@ -22,7 +22,7 @@ void printMemory(const Rates &rates) {
 }
 
 void printSpeeds(const Rates &rates) {
-  Table table({{"Gop/s of a thread", Align::Left}, {"f32"}, {"f64"}});
+  Table table({{"Gop/s per thread", Align::Left}, {"f32"}, {"f64"}});
   for (size_t i = 0; i < operationKinds; ++i)
     table.add({std::string(nameOf(static_cast<OperationKind>(i))), number(rates.f32[i]),
                number(rates.f64[i])});
@@ -33,9 +33,9 @@ void printSpeeds(const Rates &rates) {
 void printLibrary(const Rates &rates) {
   if (rates.libraryF32.empty() || rates.libraryF32.size() != rates.libraryF64.size())
     return;
-  Table table({{"side of a matmul"}, {"Gop/s in f32"}, {"in f64"}});
+  Table table({{"smallest dimension of a matmul"}, {"Gop/s in f32"}, {"in f64"}});
   for (size_t i = 0; i < rates.libraryF32.size(); ++i)
-    table.add({number(rates.libraryF32[i].side), number(rates.libraryF32[i].speed),
+    table.add({fmt::format("{:.0f}", rates.libraryF32[i].side), number(rates.libraryF32[i].speed),
                number(rates.libraryF64[i].speed)});
   fmt::print("\nlibrary\n");
   table.print(stdout);
@@ -52,7 +52,7 @@ void printRates(const Rates &rates, bool isHere) {
   printMemory(rates);
   printSpeeds(rates);
   printLibrary(rates);
-  fmt::print("\na call: kernel {} us, shared among threads {} us more, library {} us\n",
+  fmt::print("\nper call: {} us of a kernel, {} us more if threads share it, {} us of a library\n",
              number(rates.kernelCall), number(rates.sharing), number(rates.libraryCall));
 }
 

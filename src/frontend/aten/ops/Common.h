@@ -1,4 +1,4 @@
-// What several families of operators share.
+// Functions that several families of operators share.
 #pragma once
 
 #include "frontend/aten/Call.h"

@@ -4,6 +4,7 @@
 #include "frontend/onnx/import/GraphView.h"
 #include "frontend/onnx/import/IntegerSums.h"
 #include "frontend/onnx/import/NodeOrder.h"
+#include "frontend/onnx/read/MovingOperators.h"
 
 #include <algorithm>
 #include <cmath>
@@ -294,11 +295,6 @@ bool Rewriter::rewriteProduct(size_t at) {
   return true;
 }
 
-/// Results are numbers of the inputs, unchanged.
-static const std::set<std::string> kMovers = {
-    "MaxPool", "GlobalMaxPool", "Reshape", "Flatten", "Transpose", "Squeeze",      "Unsqueeze",
-    "Slice",   "Gather",        "Expand",  "Tile",    "Concat",    "DepthToSpace", "SpaceToDepth"};
-
 /// Whether integers of this scale are the same after floats that only move, or of which the largest
 /// is selected.
 static bool keepsIntegers(float scale, const std::string &opType) {
@@ -308,7 +304,8 @@ static bool keepsIntegers(float scale, const std::string &opType) {
 
 bool Rewriter::rewriteMover(size_t at) {
   const Node &node = source.nodes[at];
-  if (!node.domain.empty() || !kMovers.contains(node.opType) || node.outputs.size() != 1 ||
+  const MovingOperator *known = findMovingOperator(node.opType);
+  if (!node.domain.empty() || !known || !known->keepsIntegers || node.outputs.size() != 1 ||
       !has(node, 0))
     return false;
   std::optional<size_t> next = onlyReaderAfter(at);

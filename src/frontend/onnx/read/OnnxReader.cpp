@@ -37,7 +37,8 @@ static bool isPlausible(const wire::Reader &reader) {
 /// Splits the file into ModelProto's fields. A cut file always fails here, since the field that
 /// holds the cut is longer than what is left; and so does a file that is something else.
 static EncodedModel readFields(wire::Bytes file) {
-  static const Error notOnnx(ErrorKind::InvalidFile, "expected an ONNX model, got something else");
+  static const Error notOnnx(ErrorKind::InvalidFile,
+                             "expected an ONNX model, got data in another format");
   EncodedModel result;
   wire::Reader reader(file);
   try {

@@ -115,12 +115,21 @@ ArrayRef<StringLiteral> parametersOf(StringRef routine) {
   return isSort(routine) ? ArrayRef(kLines) : ArrayRef(kMatrices);
 }
 
-std::string CallSchedule::line() const {
-  std::string text = kStage.str() + ": " + routine;
+ScheduleRecord CallSchedule::record() const {
+  ScheduleRecord record{routine, {}};
   for (auto [name, block] : llvm::zip_equal(parametersOf(routine), blocks))
-    text += " " + name.str() + "=" + std::to_string(block);
-  return text;
+    record.parameters.emplace_back(name, block);
+  return record;
 }
+
+CallSchedule CallSchedule::of(const ScheduleRecord &record) {
+  CallSchedule schedule{record.kind, {}};
+  for (const auto &[name, block] : record.parameters)
+    schedule.blocks.push_back(block);
+  return schedule;
+}
+
+std::string CallSchedule::line() const { return kStage.str() + ": " + record().text(); }
 
 CallSchedule CallSchedule::parse(std::string_view text, const CallSchedule &proposed) {
   std::vector<ScheduleLine> lines =
@@ -168,27 +177,55 @@ std::string refusalOf(const CallSchedule &schedule, hr::LibraryOp call) {
   return refusalOfBlocks(attention);
 }
 
-std::vector<CallSchedule> alternativesOf(hr::LibraryOp call) {
-  std::vector<CallSchedule> result;
+namespace {
+
+class CallSpace final : public ScheduleSpace {
+public:
+  CallSpace(hr::LibraryOp call, CallSchedule own) : call(call), own(std::move(own)) {}
+
+  std::string stage() const override { return kStage.str(); }
+  ScheduleRecord proposed() const override { return own.record(); }
+
+  std::vector<ScheduleRecord> otherKinds() const override {
+    if (!isOfBytes(own.routine) || !isPacked(own.routine))
+      return {};
+    return {CallSchedule{plainRoutine(own.routine), {}}.record()};
+  }
+
+  std::vector<int64_t> domainOf(const ScheduleRecord &schedule,
+                                std::string_view parameter) const override {
+    std::vector<int64_t> domain;
+    CallSchedule other = CallSchedule::of(schedule);
+    ArrayRef<StringLiteral> names = parametersOf(schedule.kind);
+    auto index = static_cast<unsigned>(llvm::find(names, StringRef(parameter)) - names.begin());
+    if (index == names.size())
+      return domain;
+    int64_t size = sizeThatIsCut(call, index), value = other.blocks[index];
+    for (int64_t block : blocksToTry(own.routine)) {
+      other.blocks[index] = block;
+      bool cutsNothing = size > 0 && block >= size;
+      if (block == value || (!cutsNothing && refusalOf(other, call).empty()))
+        domain.push_back(block);
+    }
+    return domain;
+  }
+
+  std::string unsupportedReason(const ScheduleRecord &schedule) const override {
+    return refusalOf(CallSchedule::of(schedule), call);
+  }
+
+private:
+  mutable hr::LibraryOp call;
+  CallSchedule own;
+};
+
+} // namespace
+
+std::unique_ptr<ScheduleSpace> spaceOf(hr::LibraryOp call) {
   auto text = call->getAttrOfType<StringAttr>(kRecipeAttr);
   if (!hasSchedule(call) || !text)
-    return result;
-  CallSchedule own = CallSchedule::parse(text.getValue(), proposeFor(call));
-  if (isOfBytes(own.routine) && isPacked(own.routine)) {
-    result.push_back(own);
-    result.back().routine = plainRoutine(own.routine);
-    return result;
-  }
-  for (unsigned i = 0; i < own.blocks.size(); ++i)
-    for (int64_t block : blocksToTry(own.routine)) {
-      CallSchedule other = own;
-      other.blocks[i] = block;
-      int64_t size = sizeThatIsCut(call, i);
-      bool cutsNothing = size > 0 && block >= size;
-      if (!cutsNothing && block != own.blocks[i] && refusalOf(other, call).empty())
-        result.push_back(other);
-    }
-  return result;
+    return nullptr;
+  return std::make_unique<CallSpace>(call, CallSchedule::parse(text.getValue(), proposeFor(call)));
 }
 
 } // namespace headrace

@@ -1,6 +1,6 @@
 // How a library's routine is called: which of those that compute the same, and the blocks that its
-// work is cut into. A record as generated kernels have one (recipe/CpuSchedule.h), in a line of its
-// own in recipes.
+// work is cut into. A view of a ScheduleRecord whose kind is the routine, in a line of its own in
+// recipes.
 //
 //   kernel gemm1/call:
 //     call: openblas.sgemm rows=256 columns=0 depth=0
@@ -12,6 +12,7 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
+#include "schedule/Space.h"
 #include "transform/recipe/ScheduleLine.h"
 
 namespace headrace {
@@ -22,6 +23,8 @@ struct CallSchedule {
   /// sizes suggest.
   llvm::SmallVector<int64_t, 3> blocks;
 
+  ScheduleRecord record() const;
+  static CallSchedule of(const ScheduleRecord &record);
   /// "call: openblas.sgemm rows=0 columns=0 depth=0"
   std::string line() const;
   /// Parses a line; what it omits is as in `proposed`. Throws `Error`.
@@ -38,7 +41,7 @@ bool hasSchedule(hr::LibraryOp call);
 CallSchedule proposeFor(hr::LibraryOp call);
 /// Why it cannot be called so; empty if it can.
 std::string refusalOf(const CallSchedule &schedule, hr::LibraryOp call);
-/// Other legal ways that are worth trying, for a call that has its schedule.
-std::vector<CallSchedule> alternativesOf(hr::LibraryOp call);
+/// The schedules of a call that has its own; null if there is nothing to decide.
+std::unique_ptr<ScheduleSpace> spaceOf(hr::LibraryOp call);
 
 } // namespace headrace

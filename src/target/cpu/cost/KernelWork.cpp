@@ -9,12 +9,17 @@
 
 #include "analysis/OperatorWork.h"
 #include "runtime/system/Error.h"
+#include "target/cpu/cost/PlainLoops.h"
 #include "target/cpu/recipe/KernelShape.h"
+#include "target/cpu/recipe/ScheduleKernel.h"
 #include "target/cpu/walk/WalkPlan.h"
 #include "transform/kernels/KernelFunction.h"
 #include "transform/kernels/KernelShapes.h"
 #include "transform/recipe/KernelModel.h"
 
+#include "llvm/ADT/ScopeExit.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -45,14 +50,19 @@ public:
     }
     KernelContents contents = KernelContents::of(kernel);
     model = scheduled(kernel, contents);
-    for (Operation *op : contents.ops)
-      if (auto generic = dyn_cast<linalg::GenericOp>(op))
-        addStage(generic);
+    root = contents.rootGeneric();
+    kernel.walk([&](linalg::GenericOp op) { addStage(op); });
+    auto extentOf = [&](AffineExpr size) { return valueOf(size); };
+    addCopies(work, kernel, extentOf);
     if (model)
       for (const Stage &stage : model->getStages())
         if (stage.isOutput)
           for (size_t i = 0; i < stage.parallelLoops(); ++i)
             work.parts *= static_cast<double>(stage.loops[i].extent().value_or(1));
+    // Addresses of a cell are computed when it begins.
+    constexpr double operationsOfCell = 10;
+    if (work.parts > 1)
+      add(OperationKind::Scalar, DType::F32, operationsOfCell * work.parts);
     return std::move(work);
   }
 
@@ -114,27 +124,58 @@ private:
     });
   }
 
-  void addScalars(const ScalarOperations &each, DType type, double points, bool inVectors) {
-    if (!inVectors)
-      return add(OperationKind::Scalar, type,
-                 points * (1 + each.simple + 4 * each.division + 12 * each.elementary));
+  /// The larger of two is a comparison, a test for what is not a number, and a choice.
+  static double extremaOf(linalg::GenericOp op) {
+    constexpr double beyondOne = 2;
+    double count = 0;
+    op.getRegion().walk([&](Operation *inner) {
+      count += isa<arith::MaximumFOp, arith::MinimumFOp>(inner);
+    });
+    return beyondOne * count;
+  }
+
+  void addVectors(const ScalarOperations &each, DType type, double points) {
     add(OperationKind::Simple, type, points * each.simple);
     add(OperationKind::Division, type, points * each.division);
     add(OperationKind::Elementary, type, points * each.elementary);
   }
 
   void addStage(linalg::GenericOp op) {
-    double points = 1;
+    double trips = tripsAround(op, [&](AffineExpr size) { return valueOf(size); });
+    double points = trips;
     for (double range : rangesOf(op))
       points *= range;
+    addStepOperands(op, trips);
     DType type = rateType(op->getResult(0).getType());
     const Stage *stage = model ? model->find(stageOf(op).str()) : nullptr;
     bool inVectors = stage && stage->isVectorized();
     bool inTiles = inVectors && stage->reduces() && !stage->isReduction(stage->loops.back());
     if (inTiles && addTiles(op, *stage, points, type))
       return;
-    // Data in another order is moved, not computed; an element costs its loop.
-    addScalars(operationsOf(op), type, points, inVectors);
+    if (!inVectors)
+      return addPlainLoops(work, op, points, type);
+    ScalarOperations each = operationsOf(op);
+    each.simple += extremaOf(op);
+    // Data in another order goes through squares in registers, whose rows are exchanged level by
+    // level: loads, stores and the exchanges, of each element.
+    constexpr double ofTransposing = 6;
+    if (!stage->reduces() && readsAcross(op))
+      each.simple += ofTransposing;
+    addVectors(each, type, points);
+  }
+
+  /// Each step of a recurrence reads the same weights.
+  void addStepOperands(linalg::GenericOp op, double trips) {
+    if (trips <= 1)
+      return;
+    auto loop = op->getParentOfType<scf::ForOp>();
+    double bytes = 0;
+    for (Value operand : op.getDpsInputs())
+      if (auto type = dyn_cast<RankedTensorType>(operand.getType());
+          type && type.hasStaticShape() && !loop->isAncestor(operand.getParentBlock()->getParentOp()))
+        bytes += static_cast<double>(type.getNumElements() * type.getElementTypeBitWidth()) / 8;
+    if (bytes > 0)
+      work.move((trips - 1) * bytes, bytes);
   }
 
   /// A reduction in register tiles.
@@ -161,11 +202,44 @@ private:
     if (isProduct)
       add(OperationKind::Product, type, 2 * points,
           RegisterTile{rows, width, depthOf(stage), lanes}.efficiency());
+    else if (isContraction(op))
+      add(OperationKind::Window, type, 2 * points, std::max(width / (vectors * lanes), 1 / lanes));
     else
-      add(OperationKind::Window, type, (isContraction(op) ? 2 : 1) * points,
+      add(OperationKind::Simple, type, (1 + extremaOf(op)) * points,
           std::max(width / (vectors * lanes), 1 / lanes));
+    if (isContraction(op))
+      addReuse(op, points, depthOf(stage));
     addReadAgain(op, stage, root, outer, sizeOf(type));
     return true;
+  }
+
+  /// What bounds the product's movement, if its operands lie in memory and each of its results is
+  /// stored, by itself or as what a function makes of it.
+  void addReuse(linalg::GenericOp op, double points, double depth) {
+    if (!llvm::all_of(op.getDpsInputs(), isInMemory) || !root)
+      return;
+    double stored = 1;
+    for (auto [range, kind] : llvm::zip(rangesOf(root), root.getIteratorTypesArray()))
+      stored *= kind == IteratorType::parallel ? range : 1;
+    if ((op != root && root.getNumReductionLoops() > 0) || stored < points / depth)
+      return;
+    double positions = 1, smallest = 8;
+    SmallVector<double> ranges = rangesOf(op);
+    AffineMap image = op.getIndexingMapsArray()[0];
+    for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+      AffineExpr self = getAffineDimExpr(dim, op.getContext());
+      if (kind == IteratorType::reduction && !llvm::is_contained(image.getResults(), self))
+        positions *= ranges[dim];
+    }
+    for (Value operand : op->getOperands())
+      smallest = std::min<double>(smallest, static_cast<double>(sizeOf(rateType(operand.getType()))));
+    work.reuse.push_back({points, positions, smallest});
+  }
+
+  static bool isInMemory(Value value) {
+    while (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>())
+      value = slice.getSource();
+    return isa<BlockArgument>(value) || value.getDefiningOp<bufferization::ToTensorOp>();
   }
 
   static double depthOf(const Stage &stage) {
@@ -215,6 +289,12 @@ private:
       return bytes;
     };
     double whole = touched(0);
+    // Without prefetching, the beginning of each panel is waited for.
+    constexpr double waited = 0.3;
+    for (const StageRead &read : stage.reads)
+      if (auto ahead = stage.prefetches.find(read.source);
+          ahead != stage.prefetches.end() && ahead->second == 0)
+        work.streams.push_back({waited * bytesInside(read, 0), whole, -1});
     // From the core's own cache into the nearest, and from beyond into the core's own.
     for (double cache : {machine.rates.nearCacheBytes, machine.rates.coreCacheBytes}) {
       size_t depth = 0;
@@ -262,7 +342,7 @@ private:
       if (isContraction(op))
         add(OperationKind::Product, type, 2 * points, /*efficiency=*/0.8);
       else
-        addScalars(operationsOf(op), type, points, /*inVectors=*/true);
+        addVectors(operationsOf(op), type, points);
     }
   }
 
@@ -271,6 +351,7 @@ private:
   double operations;
   const Machine &machine;
   std::optional<LoopModel> model;
+  linalg::GenericOp root;
   Work work;
 };
 
@@ -279,6 +360,27 @@ private:
 Work workOfCpuKernel(ModuleOp kernel, ArrayRef<int64_t> symbols, double operations,
                      const Machine &machine) {
   return KernelWork(kernel, symbols, operations, machine).run();
+}
+
+std::optional<Work> workOfCpuKernelUnder(ModuleOp kernel, const CpuSchedule &schedule,
+                                         ArrayRef<int64_t> symbols, double operations,
+                                         const Machine &machine) {
+  func::FuncOp function = kernelFunction(kernel);
+  if (!function || findWalk(function))
+    return std::nullopt;
+  KernelScheduler scheduler(function, machine);
+  if (!scheduler.refusalOf(schedule).empty())
+    return std::nullopt;
+  Attribute own = kernel->getAttr(kRecipeAttr);
+  auto restored = llvm::make_scope_exit([&] {
+    if (own)
+      kernel->setAttr(kRecipeAttr, own);
+    else
+      kernel->removeAttr(kRecipeAttr);
+  });
+  kernel->setAttr(kRecipeAttr,
+                  StringAttr::get(kernel.getContext(), scheduler.write(schedule).text()));
+  return workOfCpuKernel(kernel, symbols, operations, machine);
 }
 
 } // namespace headrace

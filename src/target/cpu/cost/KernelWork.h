@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/Machine.h"
+#include "target/cpu/recipe/CpuSchedule.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -13,5 +14,11 @@ namespace headrace {
 /// are in all.
 Work workOfCpuKernel(mlir::ModuleOp kernel, llvm::ArrayRef<int64_t> symbols, double operations,
                      const Machine &machine);
+
+/// The work of the kernel under another of its schedules; nothing if the kernel would have to be
+/// formed anew for that: its weights are packed by other columns, or it walks blocks of rows.
+std::optional<Work> workOfCpuKernelUnder(mlir::ModuleOp kernel, const CpuSchedule &schedule,
+                                         llvm::ArrayRef<int64_t> symbols, double operations,
+                                         const Machine &machine);
 
 } // namespace headrace

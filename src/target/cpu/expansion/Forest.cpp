@@ -26,7 +26,20 @@ public:
 
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::ForestOp>(operation);
-    return workOf(op, sizeHints(op));
+    SizeHints sizes = sizeHints(op);
+    auto size = [&](AffineExpr expr) { return static_cast<double>(sizeHint(expr, sizes)); };
+    Work work = ofWalks({size(shapeOf(op.getRows())[0]), size(shapeOf(op.getRoots())[0]),
+                         size(shapeOf(op.getNodes())[0]), size(shapeOf(op.getWeights())[1])},
+                        rateType(op.getRows().getType()));
+    llvm::append_range(work.streams, workOf(op, sizes).streams);
+    return work;
+  }
+
+  std::optional<Work> workOfCall(const LibraryCall &call, const Machine &) const override {
+    if (!call.routine.starts_with("forest."))
+      return std::nullopt;
+    return ofWalks({call.parameter(0), call.parameter(2), call.parameter(3), call.parameter(5)},
+                   call.type);
   }
 
   void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {
@@ -59,6 +72,25 @@ public:
   }
 
 private:
+  struct Walks {
+    double rows, trees, places, targets;
+  };
+
+  /// Every row goes down every tree, about as many steps as a balanced tree of this many places has;
+  /// several walks at a time hide what each waits for. Nodes are read again for other rows.
+  static Work ofWalks(const Walks &walks, DType type) {
+    constexpr double operationsOfStep = 2;
+    Work work;
+    double steps = std::log2(std::max(walks.places / std::max(walks.trees, 1.0), 2.0));
+    double visits = walks.rows * walks.trees * steps;
+    work.arithmetic.push_back({OperationKind::Scalar, type,
+                               operationsOfStep * visits + walks.rows * walks.trees * walks.targets});
+    work.parts = std::max(1.0, walks.rows);
+    double node = 2 * static_cast<double>(sizeOf(type));
+    work.move(visits * node, walks.places * node);
+    return work;
+  }
+
   static int64_t combineOf(hr::ReduceKind kind) {
     if (kind == hr::ReduceKind::Sum)
       return ForestSizes::Sum;

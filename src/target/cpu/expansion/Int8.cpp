@@ -17,13 +17,23 @@ namespace {
 /// Its speed, in units of products in f32.
 double speed() { return bytes::bestKind() == bytes::Kind::DotProducts ? 3.5 : 1.5; }
 
-/// One call of our own routine; what follows it is a kernel of its own.
-Work workOf(Operation *op, const ProductShape &shape) {
-  Work work = LibraryContraction::libraryWork(op, shape);
-  work.kernelCalls += work.libraryCalls;
+/// One call of our own routine, without its first accesses to operands.
+Work workOf(const ProductShape &shape) {
+  Work work = LibraryContraction::callWork(shape, DType::F32);
+  work.kernelCalls = 1;
   work.libraryCalls = 0;
-  work.arithmetic = {{OperationKind::Product, DType::F32, shape.operations(), speed()}};
+  work.arithmetic.front().efficiency = speed();
   return work;
+}
+
+/// Whether it is one of the routines of that product, packed or with an epilogue or not.
+bool isRoutine(const LibraryCall &call, StringRef product) {
+  return call.routine.starts_with("int8.") && call.routine.ends_with(product);
+}
+
+/// Patches of an image are written and read again while they are in cache.
+void movePatches(Work &work, const ProductShape &shape, const Machine &machine) {
+  work.move(2 * shape.batch * shape.rows * shape.depth, machine.rates.coreCacheBytes / 2);
 }
 
 template <class Product> bool isOfBytes(Product op) {
@@ -43,7 +53,15 @@ public:
 
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::ContractOp>(operation);
-    return workOf(op, productShape(op, sizeHints(op)));
+    Work work = workOf(productShape(op, sizeHints(op)));
+    addMovement(work, op);
+    return work;
+  }
+
+  std::optional<Work> workOfCall(const LibraryCall &call, const Machine &) const override {
+    if (!isRoutine(call, "gemm"))
+      return std::nullopt;
+    return workOf(shapeOfCall(call));
   }
 
 private:
@@ -69,9 +87,25 @@ public:
   Work work(Operation *operation, const Machine &machine) const override {
     auto op = cast<hr::ConvOp>(operation);
     ProductShape shape = productShape(op, sizeHints(op));
-    Work work = workOf(op, shape);
-    // Patches are written and read again while they are in cache.
-    work.move(2 * shape.batch * shape.rows * shape.depth, machine.rates.coreCacheBytes / 2);
+    Work work = workOf(shape);
+    LibraryContraction::addMovement(work, op);
+    movePatches(work, shape, machine);
+    return work;
+  }
+
+  std::optional<Work> workOfCall(const LibraryCall &call, const Machine &machine) const override {
+    if (isRoutine(call, "depthwise")) {
+      // Windows over each channel use no operand for several results.
+      Work work;
+      work.arithmetic.push_back({OperationKind::Window, DType::F32, call.operations, speed()});
+      work.parts = std::max(1.0, call.parameter(1));
+      return work;
+    }
+    if (!isRoutine(call, "conv"))
+      return std::nullopt;
+    ProductShape shape = LibraryContraction::shapeOfCall(call);
+    Work work = workOf(shape);
+    movePatches(work, shape, machine);
     return work;
   }
 

@@ -33,14 +33,25 @@ public:
 
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::ContractOp>(operation);
-    ProductShape shape = productShape(op, sizeHints(op));
-    Work work = libraryWork(op, shape);
-    // Each matrix of a batch is a call.
+    Work work = ofProduct(productShape(op, sizeHints(op)), rateType(op->getOperand(0).getType()));
+    addMovement(work, op);
+    return work;
+  }
+
+  std::optional<Work> workOfCall(const LibraryCall &call, const Machine &) const override {
+    if (call.routine != "openblas.sgemm" && call.routine != "openblas.dgemm")
+      return std::nullopt;
+    return ofProduct(shapeOfCall(call), call.type);
+  }
+
+private:
+  /// Each matrix of a batch is a call.
+  static Work ofProduct(const ProductShape &shape, DType type) {
+    Work work = callWork(shape, type);
     work.libraryCalls = static_cast<int>(std::clamp(shape.batch, 1.0, 1e6));
     return work;
   }
 
-private:
   StringRef routine(hr::ContractOp op) const override {
     return getElementTypeOrSelf(op.getType()).isF64() ? "openblas.dgemm" : "openblas.sgemm";
   }
@@ -60,9 +71,10 @@ public:
     auto op = cast<hr::ConvOp>(operation);
     SizeHints sizes = sizeHints(op);
     ProductShape shape = productShape(op, sizes);
-    Work work = LibraryContraction::libraryWork(op, shape);
-    // Patches are gathered by a slice for each position, joined, and read by the product.
     DType type = rateType(op.getType());
+    Work work = LibraryContraction::callWork(shape, type);
+    LibraryContraction::addMovement(work, op);
+    // Patches are gathered by a slice for each position, joined, and read by the product.
     double elements = shape.batch * shape.rows * shape.depth;
     double patches = elements * static_cast<double>(sizeOf(type));
     // The channels of a pixel lie together: a loop for each pixel, in vectors if there

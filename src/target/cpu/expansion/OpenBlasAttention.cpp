@@ -83,18 +83,26 @@ public:
     SizeHints sizes = sizeHints(op);
     Work work = workOf(op, sizes);
     SymbolicShape query = shapeOf(op.getQuery()), key = shapeOf(op.getKey());
-    auto queries = static_cast<double>(sizeHint(query[query.size() - 2], sizes));
-    auto keys = static_cast<double>(sizeHint(key[key.size() - 2], sizes));
-    auto depth = static_cast<double>(sizeHint(query.back(), sizes));
-    work.kernelCalls = 0;
-    work.libraryCalls = 1;
-    work.librarySide =
-        ProductShape{1, std::min(queries, kBlock), std::min(keys, kBlock), depth}.side();
-    // Every block of keys rescales what the blocks before it left; scores stay in the caches.
-    double scores = work.arithmetic.front().operations / (4 * depth);
-    DType type = rateType(op.getType());
-    work.arithmetic.push_back({OperationKind::Elementary, type, scores});
-    work.arithmetic.push_back({OperationKind::Simple, type, 4 * scores});
+    auto size = [&](AffineExpr expr) { return static_cast<double>(sizeHint(expr, sizes)); };
+    double depth = size(query.back());
+    Heads heads{work.arithmetic.front().operations / (4 * depth), size(query[query.size() - 2]),
+                size(key[key.size() - 2]), depth, depth};
+    Work call = ofHeads(heads, rateType(op.getType()));
+    call.streams = std::move(work.streams);
+    call.parts = work.parts;
+    return call;
+  }
+
+  std::optional<Work> workOfCall(const LibraryCall &call, const Machine &) const override {
+    if (call.routine != "openblas.attention" && call.routine != "openblas.biased_attention")
+      return std::nullopt;
+    // Parameters are the members of Attention in order.
+    double batch = call.parameter(0) * call.parameter(1), queries = call.parameter(2),
+           keys = call.parameter(3);
+    bool causal = call.parameter(6) != 0;
+    double scores = batch * queries * keys * (causal ? 0.5 : 1);
+    Work work = ofHeads({scores, queries, keys, call.parameter(4), call.parameter(5)}, call.type);
+    work.parts = std::max(1.0, batch * std::ceil(queries / kBlock));
     return work;
   }
 
@@ -140,6 +148,25 @@ public:
 private:
   static constexpr int64_t kFewQueries = 8;
   static constexpr double kBlock = 256; // of queries or keys, about
+
+  /// Attention of one or several heads: how many scores all have, and the sizes of one.
+  struct Heads {
+    double scores, queries, keys, depth, valueDepth;
+  };
+  static Work ofHeads(const Heads &heads, DType type) {
+    Work work;
+    work.kernelCalls = 0;
+    work.libraryCalls = 1;
+    work.librarySide =
+        ProductShape{1, std::min(heads.queries, kBlock), std::min(heads.keys, kBlock), heads.depth}
+            .side();
+    work.arithmetic = {
+        {OperationKind::Product, type, 2 * heads.scores * (heads.depth + heads.valueDepth)},
+        // Every block of keys rescales what the blocks before it left; scores stay in the caches.
+        {OperationKind::Elementary, type, heads.scores},
+        {OperationKind::Simple, type, 4 * heads.scores}};
+    return work;
+  }
 
   /// The first members of Attention.
   static SmallVector<AffineExpr> sizesOf(hr::AttentionOp op) {

@@ -30,14 +30,19 @@ public:
   Work work(Operation *operation, const Machine &) const override {
     auto op = cast<hr::SolveOp>(operation);
     SizeHints sizes = sizeHints(op);
-    Work work = workOf(op, sizes);
     auto [batch, unknowns, columns] = op.getSizes();
-    double n = static_cast<double>(sizeHint(unknowns, sizes)),
-           r = static_cast<double>(sizeHint(columns, sizes));
-    double share = (n * (cholesky ? 1.0 / 6 : 1.0 / 3) + r) / (n / 3 + r + 1e-9);
-    for (Work::Arithmetic &part : work.arithmetic)
-      part.operations *= share;
+    auto size = [&](AffineExpr expr) { return static_cast<double>(sizeHint(expr, sizes)); };
+    Work work = ofSystems(size(batch), size(unknowns), size(columns), op.getComplex(), cholesky,
+                          rateType(op.getMatrix().getType()));
+    work.streams = workOf(op, sizes).streams;
     return work;
+  }
+
+  std::optional<Work> workOfCall(const LibraryCall &call, const Machine &) const override {
+    if (!call.routine.starts_with("openblas." + name().str() + "."))
+      return std::nullopt;
+    return ofSystems(call.parameter(0), call.parameter(1), call.parameter(2),
+                     call.parameter(3) != 0, cholesky, call.type);
   }
 
   void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {
@@ -62,6 +67,20 @@ public:
   }
 
 private:
+  /// A factorization and two triangular systems per right-hand side, by LAPACK's blocks: products
+  /// whose sides are about a fourth of the matrix.
+  static Work ofSystems(double batch, double unknowns, double columns, bool isComplex,
+                        bool isCholesky, DType type) {
+    double each = unknowns * unknowns * (unknowns * (isCholesky ? 1.0 : 2.0) / 3 + 2 * columns);
+    Work work;
+    work.kernelCalls = 0;
+    work.libraryCalls = static_cast<int>(std::clamp(batch, 1.0, 1e6));
+    work.librarySide = std::max(unknowns / 4, 1.0);
+    work.parts = std::max(batch, 1.0);
+    work.arithmetic.push_back({OperationKind::Product, type, batch * each * (isComplex ? 4 : 1)});
+    return work;
+  }
+
   bool cholesky;
 };
 

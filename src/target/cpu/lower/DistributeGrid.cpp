@@ -10,12 +10,16 @@
 //
 // Which thread runs which cells is the caller's business, and never changes a result: a cell
 // computes the same values wherever it runs. Padding around the result is filled with the first
-// cell; a kernel with other work outside its grid is one cell.
+// cell, or part by part with the first cell of each part if the kernel can run in slices; a kernel
+// with other work outside its grid is one cell.
+#include "target/Slices.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/lower/Border.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -48,8 +52,38 @@ SmallVector<Value> cellCounts(OpBuilder &b, scf::ForallOp grid) {
   return counts;
 }
 
-/// Moves the body of `grid` into a loop over the linear cells [begin, end).
-void walkCells(OpBuilder &b, scf::ForallOp grid, ArrayRef<Value> bounds, Value begin, Value end) {
+/// Fills the padding around the part of the result, along its leading dimension, that cells at
+/// `first` of the grid's outermost dimension compute, if this is the first of these cells.
+void fillPart(OpBuilder &b, ArrayRef<Operation *> borders, Value first, OpFoldResult count,
+              ArrayRef<Value> inner) {
+  if (borders.empty())
+    return;
+  Location loc = borders.front()->getLoc();
+  Value zero = b.create<arith::ConstantIndexOp>(loc, 0), isFirst;
+  for (Value id : inner) {
+    Value isZero = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, id, zero);
+    isFirst = isFirst ? b.create<arith::AndIOp>(loc, isFirst, isZero) : isZero;
+  }
+  OpBuilder::InsertionGuard guard(b);
+  if (isFirst) {
+    auto branch = b.create<scf::IfOp>(loc, isFirst, /*withElseRegion=*/false);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  for (Operation *border : borders) {
+    auto view = cast<linalg::FillOp>(border).getOutputs().front().getDefiningOp<memref::SubViewOp>();
+    SmallVector<OpFoldResult> offsets = view.getMixedOffsets(), sizes = view.getMixedSizes();
+    offsets.front() = first;
+    sizes.front() = count;
+    Value part = b.create<memref::SubViewOp>(loc, view.getSource(), offsets, sizes,
+                                             view.getMixedStrides());
+    b.create<linalg::FillOp>(loc, cast<linalg::FillOp>(border).getInputs().front(), part);
+  }
+}
+
+/// Moves the body of `grid` into a loop over the linear cells [begin, end), and with it padding that
+/// is filled part by part.
+void walkCells(OpBuilder &b, scf::ForallOp grid, ArrayRef<Value> bounds, Value begin, Value end,
+               ArrayRef<Operation *> borders = {}) {
   Location loc = grid.getLoc();
   Value one = b.create<arith::ConstantIndexOp>(loc, 1);
   auto loop = b.create<scf::ForOp>(loc, begin, end, one);
@@ -62,9 +96,12 @@ void walkCells(OpBuilder &b, scf::ForallOp grid, ArrayRef<Value> bounds, Value b
   }
   if (!ids.empty())
     ids[0] = rest;
+  SmallVector<Value> numbers(ids);
   for (auto [id, low, step] : llvm::zip(ids, grid.getLowerBound(inner), grid.getStep(inner)))
     id = inner.createOrFold<arith::AddIOp>(loc, inner.createOrFold<arith::MulIOp>(loc, id, step),
                                            low);
+  fillPart(inner, borders, ids.front(), grid.getMixedStep().front(),
+           ArrayRef(numbers).drop_front());
   IRMapping mapping;
   mapping.map(grid.getInductionVars(), ids);
   for (Operation &op : grid.getBody()->without_terminator())
@@ -87,7 +124,8 @@ void runWithFirstCell(OpBuilder &b, ArrayRef<Operation *> ops, Value begin, Valu
 
 struct CpuDistributeGridPass : impl::CpuDistributeGridPassBase<CpuDistributeGridPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<affine::AffineDialect, arith::ArithDialect, scf::SCFDialect>();
+    registry.insert<affine::AffineDialect, arith::ArithDialect, linalg::LinalgDialect,
+                    memref::MemRefDialect, scf::SCFDialect>();
   }
 
   void runOnOperation() override {
@@ -119,12 +157,17 @@ struct CpuDistributeGridPass : impl::CpuDistributeGridPassBase<CpuDistributeGrid
     auto ret = cast<func::ReturnOp>(body.getTerminator());
     if (grid && oneGrid) {
       OpBuilder b(grid);
-      runWithFirstCell(b, borders, begin, end);
+      bool fillsParts = kernel->getParentOp()->hasAttr(kSlicesAttr);
+      if (!fillsParts)
+        runWithFirstCell(b, borders, begin, end);
       SmallVector<Value> bounds = cellCounts(b, grid);
       Value cells = b.create<arith::ConstantIndexOp>(loc, 1);
       for (Value bound : bounds)
         cells = b.create<arith::MulIOp>(loc, cells, bound);
-      walkCells(b, grid, bounds, begin, end);
+      walkCells(b, grid, bounds, begin, end, fillsParts ? borders : ArrayRef<Operation *>());
+      if (fillsParts)
+        for (Operation *border : borders)
+          border->erase();
       grid.erase();
       ret.getOperandsMutable().assign(cells);
       return;

@@ -12,8 +12,10 @@
 // rows have such a line alone: the walk is their loops.
 #include "dialect/ExpectedSizes.h"
 #include "runtime/system/Error.h"
+#include "target/Slices.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/recipe/ScheduleKernel.h"
+#include "target/cpu/recipe/SliceKernel.h"
 #include "transform/kernels/KernelFunction.h"
 #include "transform/recipe/RecipePlace.h"
 
@@ -127,6 +129,8 @@ struct CpuAttachRecipePass : impl::CpuAttachRecipePassBase<CpuAttachRecipePass> 
     for (const Stage &stage : model.getStages())
       if (stage.isOutput)
         module->setAttr(kLoopsAttr, b.getStringAttr(LoopModel::summary(stage)));
+    if (std::optional<SmallVector<int64_t>> slices = slicesOfKernel(kernel, model))
+      module->setAttr(kSlicesAttr, b.getDenseI64ArrayAttr(*slices));
   }
 };
 

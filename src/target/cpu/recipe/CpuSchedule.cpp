@@ -62,11 +62,18 @@ CpuSchedule::Kind CpuSchedule::kindNamed(llvm::StringRef name) {
 int64_t &CpuSchedule::parameter(llvm::StringRef name) { return this->*fieldNamed(name); }
 int64_t CpuSchedule::parameter(llvm::StringRef name) const { return this->*fieldNamed(name); }
 
-std::string CpuSchedule::text() const {
-  std::string text = kKinds[static_cast<size_t>(kind)].str();
+ScheduleRecord CpuSchedule::record() const {
+  ScheduleRecord record{kKinds[static_cast<size_t>(kind)].str(), {}};
   for (llvm::StringRef name : parametersOf(kind))
-    text += " " + name.str() + "=" + std::to_string(parameter(name));
-  return text;
+    record.parameters.emplace_back(name, parameter(name));
+  return record;
+}
+
+CpuSchedule CpuSchedule::of(const ScheduleRecord &record) {
+  CpuSchedule schedule;
+  schedule.kind = kindNamed(record.kind);
+  schedule.take(record);
+  return schedule;
 }
 
 std::vector<ScheduleLine> CpuSchedule::parse(std::string_view text) {
@@ -74,8 +81,8 @@ std::vector<ScheduleLine> CpuSchedule::parse(std::string_view text) {
   return parseSchedules(text, {"a kind of schedule", kKinds, parameters});
 }
 
-void CpuSchedule::take(const ScheduleLine &line) {
-  for (const auto &[name, value] : line.parameters)
+void CpuSchedule::take(const ScheduleRecord &given) {
+  for (const auto &[name, value] : given.parameters)
     parameter(name) = value;
 }
 

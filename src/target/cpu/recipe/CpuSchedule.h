@@ -1,5 +1,5 @@
-// How the loops of a kernel run on a CPU: a record of a kind and a few numbers, which a tuner
-// varies and a recipe may give in one line. The steps of its recipe are written from it.
+// How the loops of a kernel run on a processor: a view of a ScheduleRecord with typed members. The
+// steps of the kernel's recipe are written from it.
 //
 //   conv1: tiles rows=6 columns=32 cells=16 pack=0 features=1 prefetch=1
 //   softmax1: rows vector=64
@@ -35,8 +35,11 @@ struct CpuSchedule {
   int64_t block = 0;    // Walk: rows of a block; 0: by their number
 
   bool operator==(const CpuSchedule &) const = default;
+  ScheduleRecord record() const;
+  /// The schedule that the record gives; parameters that it lacks are 0.
+  static CpuSchedule of(const ScheduleRecord &record);
   /// "tiles rows=6 columns=32 cells=16 pack=0 features=1 prefetch=1"
-  std::string text() const;
+  std::string text() const { return record().text(); }
 
   static llvm::ArrayRef<llvm::StringLiteral> kindNames(); // in the order of `Kind`
   static llvm::ArrayRef<llvm::StringLiteral> parametersOf(Kind kind);
@@ -46,8 +49,8 @@ struct CpuSchedule {
   /// The schedules that a text gives to stages. Throws `Error`.
   static std::vector<ScheduleLine> parse(std::string_view text);
   static Kind kindNamed(llvm::StringRef name);
-  /// Takes the values that the line gives.
-  void take(const ScheduleLine &line);
+  /// Takes the values that the record gives.
+  void take(const ScheduleRecord &given);
 };
 
 } // namespace headrace

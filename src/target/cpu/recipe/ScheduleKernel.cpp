@@ -174,19 +174,14 @@ SmallVector<int64_t> KernelScheduler::domainOf(const CpuSchedule &schedule, Stri
   return legal;
 }
 
-std::vector<CpuSchedule> KernelScheduler::alternatives() const {
+bool KernelScheduler::hasChoice() const {
+  return walk || (loops.contents.rootGeneric() && !isEmpty());
+}
+
+std::vector<CpuSchedule> KernelScheduler::otherKinds() const {
   std::vector<CpuSchedule> result;
-  if (!walk && (!loops.contents.rootGeneric() || isEmpty()))
-    return result;
-  CpuSchedule proposed = propose();
-  for (StringRef name : CpuSchedule::parametersOf(proposed.kind))
-    for (int64_t value : domainOf(proposed, name))
-      if (value != proposed.parameter(name)) {
-        result.push_back(proposed);
-        result.back().parameter(name) = value;
-      }
   for (Kind kind : {Kind::Plain, Kind::Points})
-    if (CpuSchedule other = propose(kind); kind != proposed.kind && refusalOf(other).empty())
+    if (CpuSchedule other = propose(kind); kind != naturalKind() && refusalOf(other).empty())
       result.push_back(other);
   return result;
 }

@@ -32,8 +32,10 @@ public:
 
   /// The stage that a line on the kernel's schedule names.
   llvm::StringRef stage() const;
-  /// Legal schedules that differ from the proposed one in kind or in one parameter.
-  std::vector<CpuSchedule> alternatives() const;
+  /// Whether the kernel has loops that a schedule can be chosen for.
+  bool hasChoice() const;
+  /// A legal schedule of each kind other than the proposed one's.
+  std::vector<CpuSchedule> otherKinds() const;
 
 private:
   CpuSchedule::Kind naturalKind() const;

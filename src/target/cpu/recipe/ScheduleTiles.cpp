@@ -9,6 +9,7 @@ using utils::IteratorType;
 namespace headrace {
 
 constexpr int64_t kWantedCells = 16; // enough to share evenly among a few threads
+constexpr int64_t kMaxCells = 4096;  // beyond, starting cells would cost what caches save
 constexpr int64_t kMaxVectors = 64;  // that a tile is written out in
 
 TileScheduler::TileScheduler(const KernelLoops &loops)
@@ -47,7 +48,7 @@ int64_t TileScheduler::maxRows(int64_t columns) const {
 CpuSchedule TileScheduler::propose() const {
   CpuSchedule schedule;
   schedule.kind = CpuSchedule::Kind::Tiles;
-  schedule.cells = kWantedCells;
+  schedule.cells = cellsInCache();
   schedule.columns = proposeColumns(row);
   schedule.rows = row ? rowTile(loops.ranges[*row], maxRows(schedule.columns),
                                 /*even=*/isFeatureBlock(anchor, *row))
@@ -59,6 +60,17 @@ CpuSchedule TileScheduler::propose() const {
   schedule.pack = packingPays(tileOf(schedule));
   schedule.prefetch = prefetchesPanels() ? kPanelsAhead : 0;
   return schedule;
+}
+
+/// Enough cells for threads to share, and so many that the rows of one stay in the core's own cache
+/// while panel after panel of the weights uses them: of a large image, or of many images, only a
+/// part fits.
+int64_t TileScheduler::cellsInCache() const {
+  if (!byColumns)
+    return kWantedCells;
+  double cells = std::ceil(operandBytes(0) / (loops.machine.rates.coreCacheBytes / 2));
+  return std::clamp(static_cast<int64_t>(std::min<double>(cells, kMaxCells)), kWantedCells,
+                    kMaxCells);
 }
 
 /// Tiles of the columns of the root as it was formed, if these rows are in a tile.
@@ -323,17 +335,33 @@ bool TileScheduler::leavesRemainder(int64_t dim, int64_t tile) const {
   return loops.isOpen(dim) || loops.ranges[dim] % tile != 0;
 }
 
+/// A number of cells, at least `least`, that divides `count` and has a factor as large as a power of
+/// two can be: batches often are, and kernels run image by image only if images are whole cells.
+static int64_t evenCells(int64_t count, int64_t least) {
+  auto even = static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(least)));
+  even = std::min(even, count & -count);
+  for (int64_t cells = least; cells < 2 * least; ++cells)
+    if (count % cells == 0 && cells % even == 0)
+      return cells;
+  return least;
+}
+
 /// Cells from the outermost dimension inwards until there are enough of them.
 void TileScheduler::chooseGrid(Tile &tile, int64_t wantedCells) const {
   int64_t feature = parallel.back();
-  SmallVector<int64_t> candidates;
+  // Cells of some rows and all features if that keeps the weights in the core's own cache, and the
+  // rows would not stay there.
+  double core = loops.machine.rates.coreCacheBytes;
+  bool rowsFirst = byColumns && operandBytes(0) > core && operandBytes(1) < core / 2;
+  SmallVector<int64_t> candidates, later;
   for (int64_t dim : tile.outermost)
     if (dim != feature && (!row || dim != *row))
-      candidates.push_back(dim);
+      (rowsFirst && isFeatureBlock(anchor, dim) ? later : candidates).push_back(dim);
   if (byColumns)
-    candidates.push_back(feature);
+    (rowsFirst ? later : candidates).push_back(feature);
   if (row)
     candidates.push_back(*row);
+  llvm::append_range(candidates, later);
   if (!byColumns)
     candidates.push_back(feature);
   int64_t cells = 1;
@@ -351,6 +379,8 @@ void TileScheduler::chooseGrid(Tile &tile, int64_t wantedCells) const {
     int64_t group = std::max<int64_t>(1, count / wanted);
     while (!leavesRemainder(dim, unit) && count % group != 0)
       --group; // whole cells if there can be
+    if (rowsFirst && dim == *row && count % group == 0)
+      group = count / evenCells(count, count / group);
     if (count == 1)
       continue;
     tile.grid[dim] = unit * group;

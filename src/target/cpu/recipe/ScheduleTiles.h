@@ -30,6 +30,7 @@ private:
     llvm::SmallVector<int64_t> sizes;     // the register tile inside a cell
   };
   Tile tileOf(const CpuSchedule &schedule) const;
+  int64_t cellsInCache() const;
   void chooseGrid(Tile &tile, int64_t wantedCells) const;
   std::string writeTiles(const Tile &tile, llvm::ArrayRef<int64_t> order, StepWriter &steps) const;
   bool packingPays(const Tile &tile) const;

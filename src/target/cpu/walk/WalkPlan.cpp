@@ -276,10 +276,7 @@ std::optional<CpuSchedule> walkScheduleOf(func::FuncOp kernel) {
   auto text = module ? module->getAttrOfType<StringAttr>(kRecipeAttr) : nullptr;
   if (!text || !beginsWithSchedule(text, CpuSchedule::kindNames()))
     return std::nullopt;
-  ScheduleLine line = CpuSchedule::parse(text.getValue()).front();
-  CpuSchedule schedule;
-  schedule.kind = CpuSchedule::kindNamed(line.kind);
-  schedule.take(line);
+  CpuSchedule schedule = CpuSchedule::of(CpuSchedule::parse(text.getValue()).front());
   return schedule.kind == CpuSchedule::Kind::Walk ? std::optional(schedule) : std::nullopt;
 }
 

@@ -31,6 +31,14 @@ public:
     return deviceLibraryWork(op, machine, /*efficiency=*/1);
   }
 
+  std::optional<Work> workOfCall(const LibraryCall &call, const Machine &machine) const override {
+    if (call.routine != "cublas.gemm")
+      return std::nullopt;
+    ProductShape shape = shapeOfCall(call);
+    return deviceCallWork(shape.batch * shape.rows * shape.columns, shape.operations(), call.type,
+                          machine, /*efficiency=*/1);
+  }
+
 private:
   StringRef routine(hr::ContractOp) const override { return "cublas.gemm"; }
 };

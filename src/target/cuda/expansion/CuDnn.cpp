@@ -15,6 +15,8 @@ namespace {
 ///   %t = hr.transpose %filter [3, 0, 1, 2]  // [kh, kw, c, k] -> [k, kh, kw, c]
 ///   %y = hr.library "cudnn.conv"(%x, %t)
 class CuDnnConvolution final : public Expansion {
+  static constexpr double kEfficiency = 0.7;
+
 public:
   StringRef name() const override { return "cudnn"; }
   bool isHere() const override { return cuda::cuDnnAvailable(); }
@@ -30,7 +32,16 @@ public:
   }
 
   Work work(Operation *op, const Machine &machine) const override {
-    return deviceLibraryWork(op, machine, /*efficiency=*/0.7);
+    return deviceLibraryWork(op, machine, kEfficiency);
+  }
+
+  std::optional<Work> workOfCall(const LibraryCall &call, const Machine &machine) const override {
+    if (call.routine != "cudnn.conv")
+      return std::nullopt;
+    // Images, their channels, filters, the filter's and the result's height and width.
+    double results = call.parameter(0) * call.parameter(4) * call.parameter(7) * call.parameter(8);
+    double depth = call.parameter(3) * call.parameter(5) * call.parameter(6);
+    return deviceCallWork(results, 2 * results * depth, call.type, machine, kEfficiency);
   }
 
   void rewrite(Operation *operation, const Machine &, RewriterBase &rewriter) const override {

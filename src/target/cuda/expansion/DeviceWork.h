@@ -16,4 +16,8 @@ Work deviceWork(mlir::Operation *op, const Machine &machine, double efficiency, 
 /// The work of the operator by a library, whose epilogue is a separate kernel.
 Work deviceLibraryWork(mlir::Operation *op, const Machine &machine, double efficiency);
 
+/// A call of a library that computes so many results, without its first accesses to operands.
+Work deviceCallWork(double results, double operations, DType type, const Machine &machine,
+                    double efficiency);
+
 } // namespace headrace::cuda

@@ -69,12 +69,19 @@ int64_t &Schedule::parameter(StringRef name) {
   llvm_unreachable("no such parameter");
 }
 
-std::string Schedule::text() const {
-  GivenSchedule all{kind, {}};
+ScheduleRecord Schedule::record() const {
+  ScheduleRecord record{kKinds[static_cast<size_t>(kind)].str(), {}};
   Schedule copy = *this;
   for (StringRef name : parametersOf(kind))
-    all.parameters.emplace_back(name, copy.parameter(name));
-  return all.text();
+    record.parameters.emplace_back(name, copy.parameter(name));
+  return record;
+}
+
+Schedule Schedule::of(const ScheduleRecord &record, Schedule base) {
+  base.kind = *kindNamed(record.kind);
+  for (const auto &[name, value] : record.parameters)
+    base.parameter(name) = value;
+  return base;
 }
 
 bool GivenSchedule::has(StringRef parameter) const {
@@ -82,10 +89,7 @@ bool GivenSchedule::has(StringRef parameter) const {
 }
 
 std::string GivenSchedule::text() const {
-  std::string text = kKinds[static_cast<size_t>(kind)].str();
-  for (const auto &[name, value] : parameters)
-    text += " " + name + "=" + std::to_string(value);
-  return text;
+  return ScheduleRecord{kKinds[static_cast<size_t>(kind)].str(), parameters}.text();
 }
 
 DictionaryAttr Schedule::attribute(MLIRContext *context) const {

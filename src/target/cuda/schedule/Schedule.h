@@ -1,6 +1,9 @@
-// How a kernel's operations are given to blocks, warps and threads: a record on each operation that
-// is launched. An operation without a record is inlined: computed where it is read.
+// How a kernel's operations are given to blocks, warps and threads: a view of a ScheduleRecord with
+// typed members, on each operation that is launched. An operation without one is inlined: computed
+// where it is read.
 #pragma once
+
+#include "schedule/Schedule.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
@@ -39,8 +42,11 @@ struct Schedule {
   // and the elements of which rows of operands must have a multiple: others are copied first
   int64_t padded = 0;
 
+  ScheduleRecord record() const;
+  /// The schedule that the record gives, of a kind that there is; what it lacks is as in `base`.
+  static Schedule of(const ScheduleRecord &record, Schedule base);
   /// On one line, as `explain` shows it and recipes say it.
-  std::string text() const;
+  std::string text() const { return record().text(); }
   mlir::DictionaryAttr attribute(mlir::MLIRContext *context) const;
   /// The operation's; nothing if it has none.
   static std::optional<Schedule> of(mlir::Operation *op);

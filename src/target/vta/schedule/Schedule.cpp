@@ -190,6 +190,20 @@ void Schedule::setParameter(std::string_view name, int64_t value) {
   }
 }
 
+ScheduleRecord Schedule::record() const {
+  ScheduleRecord record{"tile", {}};
+  for (std::string_view name : parameterNames())
+    record.parameters.emplace_back(name, parameter(name));
+  return record;
+}
+
+Schedule Schedule::of(const ScheduleRecord &record) {
+  Schedule schedule;
+  for (const auto &[name, value] : record.parameters)
+    schedule.setParameter(name, value);
+  return schedule;
+}
+
 std::string textOf(const Schedule &schedule, const Operator &op) {
   std::string text = "tile";
   for (auto [name, member] : tileSizes)

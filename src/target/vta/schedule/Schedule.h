@@ -11,6 +11,7 @@
 //   vthread 2 along rows
 #pragma once
 
+#include "schedule/Schedule.h"
 #include "target/vta/schedule/Operator.h"
 
 #include <string_view>
@@ -40,6 +41,10 @@ struct Schedule {
   static std::vector<std::string_view> parameterNames();
   int64_t parameter(std::string_view name) const;
   void setParameter(std::string_view name, int64_t value);
+
+  /// A record of kind "tile".
+  ScheduleRecord record() const;
+  static Schedule of(const ScheduleRecord &record);
 };
 
 /// The lines of its recipe: they end with a line feed each.

@@ -91,12 +91,13 @@ TEST(BadFiles, RandomBytesAreNotOnnx) {
       byte = static_cast<char>(random());
     if (bytes[0] == 0x08) // begins as a model does
       continue;
-    expectError(bytes, ErrorKind::InvalidFile, "expected an ONNX model, got something else");
+    expectError(bytes, ErrorKind::InvalidFile,
+                "expected an ONNX model, got data in another format");
   }
 }
 
 TEST(BadFiles, OtherFormatsAreNotOnnx) {
-  std::string other = "expected an ONNX model, got something else";
+  std::string other = "expected an ONNX model, got data in another format";
   std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0", 30);
   for (const std::string &bytes :
        {png, std::string("{\"ir_version\": 8}"), std::string("ir_version: 8\ngraph { }\n"),

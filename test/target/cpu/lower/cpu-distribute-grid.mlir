@@ -1,4 +1,4 @@
-// RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-distribute-grid))' %s | FileCheck %s
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-distribute-grid),builtin.module(func.func(cpu-distribute-grid)))' %s | FileCheck %s
 
 // Before: a grid of 8 x 4 cells.
 // After: a loop over the cells its caller asks for; the function returns how many there are.
@@ -63,4 +63,28 @@ func.func @border(%out: memref<10xf32>) {
     memref.store %one, %inside[%i] : memref<8xf32, strided<[1], offset: 2>>
   }
   return
+}
+
+// A kernel that can run in slices fills the padding of each part with the first cell of that part.
+// CHECK-LABEL: func.func @border_of_parts
+// CHECK: scf.for
+// CHECK-DAG: %[[J:.*]] = arith.remui
+// CHECK-DAG: %[[I:.*]] = arith.divui
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[J]]
+// CHECK: scf.if %[[FIRST]]
+// CHECK: %[[PART:.*]] = memref.subview %{{.*}}[%[[I]], 0] [1, 2]
+// CHECK: linalg.fill ins(%{{.*}}) outs(%[[PART]]
+// CHECK-NOT: hr.border
+// CHECK: return
+module @parts attributes {hr.slices = array<i64: 4, 0>} {
+  func.func @border_of_parts(%out: memref<4x10xf32>) {
+    %one = arith.constant 1.0 : f32
+    %before = memref.subview %out[0, 0] [4, 2] [1, 1] : memref<4x10xf32> to memref<4x2xf32, strided<[10, 1]>>
+    linalg.fill {hr.border} ins(%one : f32) outs(%before : memref<4x2xf32, strided<[10, 1]>>)
+    %rest = memref.subview %out[0, 2] [4, 8] [1, 1] : memref<4x10xf32> to memref<4x8xf32, strided<[10, 1], offset: 2>>
+    scf.forall (%i, %j) in (4, 8) {
+      memref.store %one, %rest[%i, %j] : memref<4x8xf32, strided<[10, 1], offset: 2>>
+    }
+    return
+  }
 }

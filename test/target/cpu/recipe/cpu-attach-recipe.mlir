@@ -25,7 +25,7 @@ module @relu {
 // -----
 
 // A recipe that is there already is kept.
-// CHECK: module @given attributes {hr.kind = "loops", hr.loops = "d0 64", hr.recipe = "map: parallel d0"}
+// CHECK: module @given attributes {hr.kind = "loops", hr.loops = "d0 64", hr.recipe = "map: parallel d0", hr.slices = array<i64: 64, 0, 1>}
 #same = affine_map<(d0) -> (d0)>
 module @given attributes {hr.recipe = "map: parallel d0"} {
   func.func @given(%in: memref<64xf32>, %out: memref<64xf32>) {
@@ -289,6 +289,59 @@ module @flags_of_rows {
       linalg.yield %s : i1
     } -> tensor<8xi1>
     bufferization.materialize_in_destination %y in restrict writable %out : (tensor<8xi1>, memref<8xi1>) -> ()
+    return
+  }
+}
+
+// -----
+
+// Weights are read as a whole, whatever part of the rows is computed.
+// CHECK: module @sliced
+// CHECK-SAME: hr.slices = array<i64: 8, 0, 2>
+#image = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+#weights = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
+#result = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+module @sliced attributes {hr.recipe = "conv: parallel d0"} {
+  func.func @sliced(%in: memref<8x4x16xf32>, %w: memref<16x16xf32>, %out: memref<8x4x16xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %x = bufferization.to_tensor %in restrict : memref<8x4x16xf32>
+    %v = bufferization.to_tensor %w restrict : memref<16x16xf32>
+    %e = tensor.empty() : tensor<8x4x16xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4x16xf32>) -> tensor<8x4x16xf32>
+    %y = linalg.generic {indexing_maps = [#image, #weights, #result], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x, %v : tensor<8x4x16xf32>, tensor<16x16xf32>) outs(%z : tensor<8x4x16xf32>) attrs = {hr.stage = "conv"} {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %p : f32
+      linalg.yield %s : f32
+    } -> tensor<8x4x16xf32>
+    bufferization.materialize_in_destination %y in restrict writable %out : (tensor<8x4x16xf32>, memref<8x4x16xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// Rows of a window overlap: no part of the result needs just its part of the image.
+// CHECK: module @overlaps
+// CHECK-NOT: hr.slices
+// CHECK: func.func @overlaps
+#window = affine_map<(d0, d1) -> (d0 + d1)>
+#tap = affine_map<(d0, d1) -> (d1)>
+#sum = affine_map<(d0, d1) -> (d0)>
+module @overlaps attributes {hr.recipe = "conv: parallel d0"} {
+  func.func @overlaps(%in: memref<10xf32>, %w: memref<3xf32>, %out: memref<8xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %x = bufferization.to_tensor %in restrict : memref<10xf32>
+    %v = bufferization.to_tensor %w restrict : memref<3xf32>
+    %e = tensor.empty() : tensor<8xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    %y = linalg.generic {indexing_maps = [#window, #tap, #sum], iterator_types = ["parallel", "reduction"]} ins(%x, %v : tensor<10xf32>, tensor<3xf32>) outs(%z : tensor<8xf32>) attrs = {hr.stage = "conv"} {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %p : f32
+      linalg.yield %s : f32
+    } -> tensor<8xf32>
+    bufferization.materialize_in_destination %y in restrict writable %out : (tensor<8xf32>, memref<8xf32>) -> ()
     return
   }
 }

@@ -1,0 +1,24 @@
+#include "driver/machine/FirstCalibration.h"
+
+#include "adaptive/BackgroundWork.h"
+#include "analysis/cost/RatesFile.h"
+#include "driver/machine/Calibrate.h"
+#include "runtime/system/Interruption.h"
+
+#include <atomic>
+
+namespace headrace {
+
+static void measureAndStore() {
+  InterruptionSource unwanted([] { return adaptive::background::isUnwanted(); });
+  if (std::optional<Rates> rates = calibrateQuickly({}))
+    (void)storeRates(*rates);
+}
+
+void calibrateOnce(const Settings &settings) {
+  static std::atomic<bool> begun{false};
+  if (settings.target == Settings{}.target && !begun.exchange(true) && wantsCalibration())
+    adaptive::background::add(&begun, measureAndStore);
+}
+
+} // namespace headrace
