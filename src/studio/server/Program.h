@@ -3,7 +3,6 @@
 
 #include "studio/layout/ProgramLayout.h"
 #include "studio/server/Command.h"
-
 #include <filesystem>
 #include <future>
 #include <list>

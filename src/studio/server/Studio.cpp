@@ -2,6 +2,7 @@
 
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
+
 #include "studio/page/Files.h"
 #include "studio/server/ViewJson.h"
 
