@@ -1,5 +1,5 @@
-// Programs built operator by operator: src/frontend/graph and src/frontend/aten for headrace's front ends in
-// Python.
+// Programs built operator by operator: src/frontend/graph and src/frontend/aten for headrace's
+// front ends in Python.
 #include "driver/programs/GraphModel.h"
 #include "frontend/aten/Table.h"
 #include "runtime/system/Error.h"
@@ -102,8 +102,8 @@ nb::object writeOperator(GraphBuilder &builder, const std::string &name,
   for (const ResultSpec &each : results) {
     auto &type = types.emplace_back();
     if (each)
-      type = aten::ResultType{dtypeNamed(std::get<0>(*each)), std::get<1>(*each),
-                              std::get<2>(*each)};
+      type =
+          aten::ResultType{dtypeNamed(std::get<0>(*each)), std::get<1>(*each), std::get<2>(*each)};
   }
   aten::Call call(builder, name.substr(0, name.find('.')), std::move(values), std::move(types),
                   differentiates);

@@ -186,7 +186,8 @@ Node Call::typed(const Value &x, DType type) const {
 }
 
 Node Call::select(Node condition, const Value &yes, const Value &no, DType type) const {
-  return b.elementwise("select", {b.cast(condition, DType::Bool), typed(yes, type), typed(no, type)});
+  return b.elementwise("select",
+                       {b.cast(condition, DType::Bool), typed(yes, type), typed(no, type)});
 }
 
 Node Call::full(const Value &value, DType type, const Sizes &sizes) const {

@@ -1,5 +1,5 @@
-// One call of an operator of ATen: its arguments, by the names of PyTorch's schema, the types of its
-// results, and helpers that write it as operators of level 1.
+// One call of an operator of ATen: its arguments, by the names of PyTorch's schema, the types of
+// its results, and helpers that write it as operators of level 1.
 #pragma once
 
 #include "frontend/aten/Value.h"

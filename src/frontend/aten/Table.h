@@ -1,5 +1,5 @@
-// The operators of ATen that programs are written for. Adding one takes a function in the file of its
-// family and a line in that family's table.
+// The operators of ATen that programs are written for. Adding one takes a function in the file of
+// its family and a line in that family's table.
 #pragma once
 
 #include "frontend/aten/Call.h"

@@ -24,7 +24,9 @@ struct Value
     : std::variant<std::monostate, Node, bool, int64_t, OpenSize, double, std::string, List> {
   using variant::variant;
   Value(int number) : variant(int64_t{number}) {}
-  Value(const Size &size) { std::visit([this](auto each) { *this = each; }, size); }
+  Value(const Size &size) {
+    std::visit([this](auto each) { *this = each; }, size);
+  }
 
   template <class T> const T *as() const { return std::get_if<T>(this); }
   bool isNone() const { return index() == 0; }

@@ -50,11 +50,13 @@ std::string Archive::text(uint64_t position, uint64_t length) const {
 
 Archive::Archive(Bytes bytes, std::string name) : archive(bytes), source(std::move(name)) {
   if (archive.size() < sizeof(zip::EndRecord))
-    fail("expected a .pt2 archive, got a file of " + std::to_string(archive.size()) + " bytes");
+    fail("expected a .pt2 archive, got a zip archive of " + std::to_string(archive.size()) +
+         " bytes");
   uint64_t place = archive.size() - sizeof(zip::EndRecord);
   auto end = read<zip::EndRecord>(place);
   if (end.signature != zip::endSignature)
-    fail("expected a .pt2 archive, as torch.export.save writes it");
+    fail("expected a .pt2 archive, as torch.export.save writes it; the end of a zip archive is "
+         "missing");
   uint64_t start = end.directoryOffset, count = end.entries;
   if (place >= sizeof(WideLocator)) {
     auto locator = read<WideLocator>(place - sizeof(WideLocator));

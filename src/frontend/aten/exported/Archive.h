@@ -13,12 +13,12 @@ using Bytes = std::span<const std::byte>;
 
 class Archive {
 public:
-  /// `source` names the archive in messages. Throws Error if it is damaged or not an archive of stored
-  /// files.
+  /// `source` names the archive in messages. Throws Error if it is damaged or not an archive of
+  /// stored files.
   Archive(Bytes archive, std::string source);
 
-  /// By its path without the archive's own directory: "models/model.json". Throws Error if there is
-  /// none.
+  /// The file of this path, without the archive's own directory: "models/model.json". Throws Error
+  /// if there is none.
   Bytes file(const std::string &path) const;
   bool has(const std::string &path) const { return files.contains(path); }
   std::vector<std::string> pathsBelow(const std::string &directory) const;

@@ -265,14 +265,16 @@ private:
       const auto *given = first.empty() ? nullptr : values.get(first).as<Node>();
       if (!changed || !given || names.empty())
         throw Unsupported("a change in place");
-      Node same = builder.broadcast(builder.cast(*changed, builder.dtype(*given)),
-                                    builder.shape(*given));
+      Node same =
+          builder.broadcast(builder.cast(*changed, builder.dtype(*given)), builder.shape(*given));
       values.change(builder, first, same);
       values.setSame(names.front(), first);
       return;
     }
-    setResults(found, names, call, values, isView(packet) && !first.empty()
-                   ? std::optional(View{first, full, arguments, types, 0}) : std::nullopt);
+    setResults(found, names, call, values,
+               isView(packet) && !first.empty()
+                   ? std::optional(View{first, full, arguments, types, 0})
+                   : std::nullopt);
   }
 
   void addResults(const Json &graph, const Json &output, const std::set<std::string> &read,
@@ -280,7 +282,8 @@ private:
     auto [kind, value] = alternative(output);
     if (kind == "as_tensors" || kind == "as_optional_tensors") {
       for (const Json &each : value)
-        addResults(graph, kind == "as_tensors" ? Json{{"as_tensor", each}} : each, read, names, types);
+        addResults(graph, kind == "as_tensors" ? Json{{"as_tensor", each}} : each, read, names,
+                   types);
       return;
     }
     if (kind != "as_tensor" && kind != "as_optional_tensor") {
@@ -341,7 +344,8 @@ private:
         operands.push_back(valueOf(*body, arg, values));
     }
     if (!body || body->at("inputs").size() != operands.size())
-      throw Error(ErrorKind::InvalidFile, name + ": a graph is called with other inputs than it has");
+      throw Error(ErrorKind::InvalidFile,
+                  name + ": a graph is called with other inputs than it has");
     Scope inner;
     for (size_t i = 0; i < operands.size(); ++i) {
       auto [kind, value] = alternative(body->at("inputs")[i]);
@@ -360,8 +364,7 @@ private:
         names.push_back(value.at("name").get<std::string>());
     }
     for (size_t i = 0; i < names.size() && i < yields.size(); ++i)
-      values.set(names[i],
-                 inner.get(yields[i].at("as_tensor").at("name").get<std::string>()));
+      values.set(names[i], inner.get(yields[i].at("as_tensor").at("name").get<std::string>()));
   }
 
   // Arguments
@@ -443,8 +446,9 @@ private:
 /// The one program of the archive.
 Bytes programOf(const Archive &archive) {
   if (archive.has("serialized_exported_program.json"))
-    archive.fail("expected raw tensors, but 'serialized_state_dict.pt' is pickled, and pickled parts "
-                 "of an archive are not read: save it with PyTorch 2.9 or newer");
+    archive.fail(
+        "expected raw tensors, but 'serialized_state_dict.pt' is pickled, and pickled parts "
+        "of an archive are not read: save it with PyTorch 2.9 or newer");
   std::vector<std::string> found;
   for (const std::string &path : archive.pathsBelow("models"))
     if (path.ends_with(".json"))

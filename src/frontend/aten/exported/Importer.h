@@ -1,5 +1,5 @@
-// Exported PyTorch programs in, level 1 out: the graph that torch.export.save writes as JSON, and raw
-// tensors. Nothing of the archive is executed or unpickled.
+// Exported PyTorch programs in, level 1 out: the graph that torch.export.save writes as JSON, and
+// raw tensors. Nothing of the archive is executed or unpickled.
 #pragma once
 
 #include "frontend/graph/GraphBuilder.h"
@@ -17,10 +17,10 @@ bool isNamedLikeExported(const std::filesystem::path &path);
 /// Whether the bytes are a zip archive, as such a file is.
 bool isLikeExported(std::span<const std::byte> bytes);
 
-/// Writes the program of an archive; `name` is that of the file, for messages. Parameters, buffers and
-/// constants become constants that may use the archive's memory, which `owner` keeps. Throws Error.
+/// Writes the program of an archive; `name` is that of the file, for messages. Parameters, buffers
+/// and constants become constants that may use the archive's memory, which `owner` keeps. Throws
+/// Error.
 void importExported(std::span<const std::byte> bytes, const std::shared_ptr<const void> &owner,
-                    const std::string &name,
-                    graph::GraphBuilder &builder);
+                    const std::string &name, graph::GraphBuilder &builder);
 
 } // namespace headrace::aten

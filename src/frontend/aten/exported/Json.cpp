@@ -6,7 +6,8 @@ namespace headrace::aten {
 
 Alternative alternative(const Json &json) {
   if (!json.is_object() || json.size() != 1)
-    throw Error(ErrorKind::InvalidFile, "expected one kind of a value, got " + json.dump().substr(0, 80));
+    throw Error(ErrorKind::InvalidFile,
+                "expected one kind of a value, got " + json.dump().substr(0, 80));
   return {json.begin().key(), json.begin().value()};
 }
 

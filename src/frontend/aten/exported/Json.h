@@ -16,7 +16,8 @@ struct Alternative {
 };
 Alternative alternative(const Json &json);
 
-/// The element type of a number that the format has for it. Throws Error if Headrace does not have it.
+/// The element type of a number that the format has for it. Throws Error if Headrace does not have
+/// it.
 DType elementType(int64_t number);
 
 } // namespace headrace::aten

@@ -10,16 +10,33 @@ namespace headrace::aten {
 namespace {
 
 /// Views of all elements in their order.
-const std::set<std::string> whole{"view",      "_unsafe_view", "reshape", "view_as",  "reshape_as",
-                                  "unsqueeze", "squeeze",      "flatten", "unflatten", "contiguous",
-                                  "alias",     "detach",       "dropout", "feature_dropout",
-                                  "alpha_dropout", "to",       "type_as", "float"};
+const std::set<std::string> whole{
+    "view",    "_unsafe_view",    "reshape",       "view_as",    "reshape_as", "unsqueeze",
+    "squeeze", "flatten",         "unflatten",     "contiguous", "alias",      "detach",
+    "dropout", "feature_dropout", "alpha_dropout", "to",         "type_as",    "float"};
 /// Views of some elements, or in another order.
-const std::set<std::string> parts{
-    "permute", "transpose", "t",        "expand",       "expand_as",    "slice",    "select",
-    "narrow",  "split",     "chunk",    "unbind",       "diagonal",     "unfold",   "movedim",
-    "numpy_T", "mT",        "moveaxis", "broadcast_to", "tensor_split", "swapdims", "swapaxes",
-    "split_with_sizes"};
+const std::set<std::string> parts{"permute",
+                                  "transpose",
+                                  "t",
+                                  "expand",
+                                  "expand_as",
+                                  "slice",
+                                  "select",
+                                  "narrow",
+                                  "split",
+                                  "chunk",
+                                  "unbind",
+                                  "diagonal",
+                                  "unfold",
+                                  "movedim",
+                                  "numpy_T",
+                                  "mT",
+                                  "moveaxis",
+                                  "broadcast_to",
+                                  "tensor_split",
+                                  "swapdims",
+                                  "swapaxes",
+                                  "split_with_sizes"};
 
 std::string packetOf(const std::string &function) { return function.substr(0, function.find('.')); }
 

@@ -95,7 +95,7 @@ private:
 
   Size applied(const std::string &name, const std::vector<Size> &operands) {
     static const std::map<std::string, std::string> functions{
-        {"Add", "add"},      {"Mul", "mul"}, {"FloorDiv", "floordiv"}, {"CleanDiv", "floordiv"},
+        {"Add", "add"},         {"Mul", "mul"}, {"FloorDiv", "floordiv"}, {"CleanDiv", "floordiv"},
         {"CeilDiv", "ceildiv"}, {"Mod", "mod"}, {"PythonMod", "mod"}};
     if (name == "Pow" && operands.size() == 2) {
       const auto *exponent = std::get_if<int64_t>(&operands[1]);

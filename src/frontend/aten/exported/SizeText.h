@@ -7,8 +7,8 @@
 
 namespace headrace::aten {
 
-/// `symbol` gives the dimension of a name. Throws Error if the text is not such an expression, or has
-/// functions that programs do not have.
+/// `symbol` gives the dimension of a name. Throws Error if the text is not such an expression, or
+/// has functions that programs do not have.
 Size sizeFromText(GraphBuilder &builder, const std::string &text,
                   const std::function<Size(const std::string &)> &symbol);
 

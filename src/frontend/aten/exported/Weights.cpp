@@ -31,7 +31,8 @@ static Shape integersIn(const Json &list) {
 }
 
 /// The elements of a strided tensor in C order.
-static Tensor gathered(DType type, const Shape &shape, const Shape &strides, const std::byte *first) {
+static Tensor gathered(DType type, const Shape &shape, const Shape &strides,
+                       const std::byte *first) {
   Tensor result = Tensor::allocate(type, shape);
   auto *to = static_cast<std::byte *>(result.data());
   Shape index(shape.size(), 0);
@@ -74,7 +75,8 @@ Tensor Weights::find(const std::string &name) const {
     isContiguous &= shape[axis] == 1 || strides[axis] == expected;
     expected *= shape[axis];
     int64_t step = 0;
-    bool tooFar = strides[axis] < 0 || __builtin_mul_overflow(shape[axis] - 1, strides[axis], &step) ||
+    bool tooFar = strides[axis] < 0 ||
+                  __builtin_mul_overflow(shape[axis] - 1, strides[axis], &step) ||
                   __builtin_add_overflow(reach, step, &reach);
     if (tooFar)
       archive.fail("tensor '" + name + "' does not fit into its file");

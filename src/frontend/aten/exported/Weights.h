@@ -14,8 +14,8 @@ public:
   /// `owner` keeps the archive's memory.
   Weights(const Archive &archive, std::shared_ptr<const void> owner);
 
-  /// In place if the elements are contiguous and aligned. Throws Error if there is none of that name,
-  /// or it is pickled.
+  /// In place if the elements are contiguous and aligned. Throws Error if there is none of that
+  /// name, or it is pickled.
   Tensor find(const std::string &name) const;
 
 private:

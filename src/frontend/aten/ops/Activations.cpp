@@ -37,9 +37,7 @@ static Value hardTanh(Call &c) {
 
 static Node exponentialUnit(Call &c, double alpha, double scale, double inputScale) {
   Node x = c.widened(c.tensor("self"));
-  auto times = [&](Node y, double factor) {
-    return factor == 1 ? y : c.map("mul", {y, factor});
-  };
+  auto times = [&](Node y, double factor) { return factor == 1 ? y : c.map("mul", {y, factor}); };
   Node curve = times(c.map("expm1", {times(x, inputScale)}), alpha);
   Node value = c.select(c.map("greater", {x, 0}), x, curve, c.type(x));
   return c.b.cast(times(value, scale), c.type());
@@ -103,8 +101,7 @@ Operators activationOperators() {
          return exponentialUnit(c, alpha, 1, 1 / alpha);
        }},
       {"leaky_relu", leakyRelu},
-      {"_prelu_kernel",
-       [](Call &c) -> Value { return leaky(c, c["weight"]); }},
+      {"_prelu_kernel", [](Call &c) -> Value { return leaky(c, c["weight"]); }},
       {"prelu", prelu},
       {"threshold", threshold},
       {"glu", glu},

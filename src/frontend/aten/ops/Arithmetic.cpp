@@ -24,7 +24,8 @@ static Value reverseSub(Call &c) {
   return c.mapAs(c.type(), "sub", {c["other"], scaled(c, c["self"], c["alpha"])});
 }
 
-/// Of floats by their exact remainder, as in Python: a quotient just below an integer may round to it.
+/// Floats are divided by their exact remainder, as in Python: a quotient just below an integer may
+/// round to it.
 static Value floorDivide(Call &c) {
   if (!isFloat(c.type()))
     return c.mapAs(c.type(), "floor_divide", {c["self"], c["other"]});
@@ -61,8 +62,8 @@ static Value power(Call &c) {
     return c.typed(base, type);
   if (known == 3.0)
     return c.mapAs(type, "mul", {base, c.mapAs(type, "square", {base})});
-  for (auto [value, function] : {std::pair(2.0, "square"), {0.5, "sqrt"}, {-0.5, "rsqrt"},
-                                 {-1.0, "reciprocal"}})
+  for (auto [value, function] :
+       {std::pair(2.0, "square"), {0.5, "sqrt"}, {-0.5, "rsqrt"}, {-1.0, "reciprocal"}})
     if (known == value)
       return c.mapAs(type, function, {base});
   return c.mapAs(type, "power", {base, exponent});
@@ -177,9 +178,8 @@ static Write unary(const std::string &function) {
 }
 
 static Write binary(const std::string &function) {
-  return [function](Call &c) -> Value {
-    return c.mapAs(c.type(), function, {c["self"], c["other"]});
-  };
+  return
+      [function](Call &c) -> Value { return c.mapAs(c.type(), function, {c["self"], c["other"]}); };
 }
 
 /// Integers are rounded already.

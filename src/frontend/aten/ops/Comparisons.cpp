@@ -17,9 +17,8 @@ static Write ofFlags(const std::string &function) {
 }
 
 static Write ofBits(const std::string &function) {
-  return [function](Call &c) -> Value {
-    return c.mapAs(c.type(), function, {c["self"], c["other"]});
-  };
+  return
+      [function](Call &c) -> Value { return c.mapAs(c.type(), function, {c["self"], c["other"]}); };
 }
 
 static Value negation(Call &c) { return c.mapAs(c.type(), "not", {c["self"]}); }
@@ -100,8 +99,12 @@ Operators comparisonOperators() {
       {"clamp_max", clamp},
       {"isclose", isClose},
   };
-  for (auto [name, function] : {std::pair("eq", "equal"), {"ne", "not_equal"}, {"lt", "less"},
-                                {"le", "less_equal"}, {"gt", "greater"}, {"ge", "greater_equal"}})
+  for (auto [name, function] : {std::pair("eq", "equal"),
+                                {"ne", "not_equal"},
+                                {"lt", "less"},
+                                {"le", "less_equal"},
+                                {"gt", "greater"},
+                                {"ge", "greater_equal"}})
     table.push_back({name, comparison(function)});
   for (const char *name : {"and", "or", "xor"}) {
     table.push_back({std::string("logical_") + name, ofFlags(name)});

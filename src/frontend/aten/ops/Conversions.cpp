@@ -8,9 +8,7 @@ static Value same(Call &c) { return c.tensor("self"); }
 /// On the way, values are on the program's device whatever was asked for.
 static Value converted(Call &c) { return c.b.cast(c.tensor("self"), c.type()); }
 
-static Value copy(Call &c) {
-  return c.b.broadcast(c.b.cast(c.tensor("src"), c.type()), c.shape());
-}
+static Value copy(Call &c) { return c.b.broadcast(c.b.cast(c.tensor("src"), c.type()), c.shape()); }
 
 static Value inference(Call &c) {
   if (c.flag("train", false) && c.number("p", 0.5) > 0)

@@ -84,8 +84,8 @@ static Value takeAlong(Call &c) {
 
 static std::string reductionKind(const std::string &name) {
   static const std::map<std::string, std::string> kinds{
-      {"", ""},         {"sum", "sum"}, {"add", "sum"},  {"prod", "prod"},
-      {"multiply", "prod"}, {"amax", "max"}, {"amin", "min"}};
+      {"", ""},        {"sum", "sum"}, {"add", "sum"}, {"prod", "prod"}, {"multiply", "prod"},
+      {"amax", "max"}, {"amin", "min"}};
   return kinds.at(name);
 }
 
@@ -98,10 +98,10 @@ static Node scattered(Call &c, Node x, const Value &source, const std::string &k
   };
   x = atLeastVector(x), index = atLeastVector(index);
   Sizes count = c.b.shape(index);
-  Node updates = source.as<Node>() ? c.b.slice(atLeastVector(c.typed(source, c.type())),
-                                               Sizes(count.size(), int64_t{0}), count,
-                                               Integers(count.size(), 1))
-                                   : c.full(source, c.type(), count);
+  Node updates = source.as<Node>()
+                     ? c.b.slice(atLeastVector(c.typed(source, c.type())),
+                                 Sizes(count.size(), int64_t{0}), count, Integers(count.size(), 1))
+                     : c.full(source, c.type(), count);
   Node positions = along(c, index, axis, c.b.shape(x));
   return c.b.reshape(put(c, updates, positions, x, kind), shape);
 }
@@ -317,7 +317,8 @@ static Value indexPut(Call &c) {
     return maskedPut(c, x, *indices[places[0]], places[0]);
   Picked p = picked(c, x, indices);
   Sizes at = c.b.shape(p.positions);
-  Node updates = c.b.broadcast(c.typed(c["values"], c.type()), concatenated({p.outer, at, p.inner}));
+  Node updates =
+      c.b.broadcast(c.typed(c["values"], c.type()), concatenated({p.outer, at, p.inner}));
   Size count = c.product(at), outer = c.product(p.outer), inner = c.product(p.inner);
   Node rows = c.b.reshape(updates, {outer, count, inner});
   Node data = c.b.reshape(p.x, {outer, p.rows, inner});

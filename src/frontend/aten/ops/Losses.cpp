@@ -80,8 +80,8 @@ static Value binaryCrossEntropy(Call &c) {
   }
   Node yes = c.map("max", {c.map("log", {x}), -100});
   Node no = c.map("max", {c.map("log", {c.map("sub", {1, x})}), -100});
-  Node likely = c.map("add", {c.map("mul", {target, yes}),
-                              c.map("mul", {c.map("sub", {1, target}), no})});
+  Node likely =
+      c.map("add", {c.map("mul", {target, yes}), c.map("mul", {c.map("sub", {1, target}), no})});
   Node losses = c.map("neg", {likely});
   if (sure)
     losses = c.map("add", {losses, sure->line});

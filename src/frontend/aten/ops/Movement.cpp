@@ -143,8 +143,8 @@ static Node padded(Call &c, Node x, const Integers &pads, double value) {
   return any ? c.b.pad(x, low, high, value) : x;
 }
 
-/// The element of a dimension that is at each place of it and its padding: as in a mirror at both ends,
-/// that of the end, or from the start again.
+/// The element of a dimension that is at each place of it and its padding: as in a mirror at both
+/// ends, that of the end, or from the start again.
 static Node paddedPlaces(Call &c, const Size &size, int64_t low, int64_t high,
                          const std::string &mode) {
   Node place = c.map("sub", {c.iota(c.add(size, low + high)), low});
@@ -223,14 +223,14 @@ static Value roll(Call &c) {
 
 Operators movementOperators() {
   Operators table{
-      {"slice.Tensor", slice},      {"slice_copy.Tensor", slice},
-      {"select.int", select},       {"select_copy.int", select},
-      {"narrow", narrow},           {"narrow_copy", narrow},
-      {"unbind.int", unbind},       {"unbind_copy.int", unbind},
-      {"flip", flip},               {"cat", cat},
-      {"concat", cat},              {"stack", stack},
-      {"constant_pad_nd", pad},     {"pad", pad},
-      {"roll", roll},               {"diff", difference},
+      {"slice.Tensor", slice},  {"slice_copy.Tensor", slice},
+      {"select.int", select},   {"select_copy.int", select},
+      {"narrow", narrow},       {"narrow_copy", narrow},
+      {"unbind.int", unbind},   {"unbind_copy.int", unbind},
+      {"flip", flip},           {"cat", cat},
+      {"concat", cat},          {"stack", stack},
+      {"constant_pad_nd", pad}, {"pad", pad},
+      {"roll", roll},           {"diff", difference},
   };
   for (const char *name : {"split.Tensor", "split.sizes", "split_with_sizes", "unsafe_split",
                            "unsafe_split_with_sizes", "chunk", "split_copy.Tensor",

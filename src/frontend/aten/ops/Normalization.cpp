@@ -1,4 +1,5 @@
-// Softmax and normalizations. Parameters and running statistics may be wider than what is normalized.
+// Softmax and normalizations. Parameters and running statistics may be wider than what is
+// normalized.
 #include "frontend/aten/Table.h"
 #include "frontend/aten/ops/Common.h"
 
@@ -65,7 +66,7 @@ static Value rmsNorm(Call &c) {
   DType type = c.type(x);
   auto dims = static_cast<int64_t>(c.sizes("normalized_shape").size());
   c.require(dims <= c.rank(x), "at most as many dimensions as the input has");
-  double eps = c.has("eps") ? c.number("eps")
+  double eps = c.has("eps")         ? c.number("eps")
                : type == DType::F64 ? std::numeric_limits<double>::epsilon()
                                     : std::numeric_limits<float>::epsilon();
   Node wide = c.widened(x);
@@ -140,9 +141,7 @@ static Normalized normalizedByBatch(Call &c) {
           c.b.reshape(found.variance, channels)};
 }
 
-static Value batchNormInference(Call &c) {
-  return List{normalizedByStatistics(c), {}, {}};
-}
+static Value batchNormInference(Call &c) { return List{normalizedByStatistics(c), {}, {}}; }
 
 static Value batchNorm(Call &c) {
   if (c.flag("training", false))
@@ -160,20 +159,17 @@ static Value functionalBatchNorm(Call &c) {
   for (int64_t i = 2; i < c.rank(x); ++i)
     axes.push_back(i);
   Node total = c.count(wide, axes, c.type(wide));
-  Node unbiased =
-      c.map("mul", {found.variance, c.map("div", {total, c.map("sub", {total, 1})})});
+  Node unbiased = c.map("mul", {found.variance, c.map("div", {total, c.map("sub", {total, 1})})});
   double momentum = c.number("momentum", 0.1);
   auto moved = [&](const char *name, Node now) -> Value {
     Node kept = c.map("mul", {c.tensor(name), 1 - momentum});
     return c.map("add", {kept, c.map("mul", {c.b.detach(now), momentum})});
   };
-  return List{found.result, {}, {}, moved("running_mean", found.mean),
-              moved("running_var", unbiased)};
+  return List{
+      found.result, {}, {}, moved("running_mean", found.mean), moved("running_var", unbiased)};
 }
 
-static Value batchNormWithoutRunning(Call &c) {
-  return List{normalizedByBatch(c).result, {}, {}};
-}
+static Value batchNormWithoutRunning(Call &c) { return List{normalizedByBatch(c).result, {}, {}}; }
 
 Operators normalizationOperators() {
   return {

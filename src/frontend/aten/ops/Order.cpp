@@ -38,9 +38,7 @@ static Ordered ordered(Call &c, Node x, int64_t axis, bool descending, const Siz
 
 static Value pair(Node first, Node second) { return List{first, second}; }
 
-static Value ofScalar(Call &c) {
-  return pair(c.tensor("self"), c.full(0, DType::I64, {}));
-}
+static Value ofScalar(Call &c) { return pair(c.tensor("self"), c.full(0, DType::I64, {})); }
 
 static Value sort(Call &c) {
   Node x = c.tensor("self");
@@ -233,7 +231,9 @@ static Write cumulative(const std::string &kind) {
     int64_t axis = c.axis("dim", c.rank(x));
     Node wide = c.widened(x);
     if (kind == "prod" && c.differentiates) {
-      auto times = [&](const Nodes &a, const Nodes &b) { return Nodes{c.map("mul", {a[0], b[0]})}; };
+      auto times = [&](const Nodes &a, const Nodes &b) {
+        return Nodes{c.map("mul", {a[0], b[0]})};
+      };
       return c.b.cast(cumulated(c, {wide}, axis, {1}, times)[0], c.type());
     }
     return c.b.cast(c.b.scan(kind, wide, axis, false, false), c.type());
@@ -267,8 +267,8 @@ static Write cumulativeExtremum(const std::string &wins) {
     Sizes shape = c.b.shape(x);
     Node place = c.b.broadcast(places(c, shape, axis), shape);
     auto later = [&](const Nodes &a, const Nodes &b) {
-      Node isSecond = c.mapAs(DType::Bool, "or",
-                              {c.map(wins, {b[0], a[0]}), c.map("less", {a[1], 0})});
+      Node isSecond =
+          c.mapAs(DType::Bool, "or", {c.map(wins, {b[0], a[0]}), c.map("less", {a[1], 0})});
       if (isFloat(c.type(b[0]))) {
         Node isNumber = c.map("not", {isNan(c, a[0])});
         isSecond = c.map("or", {isNan(c, b[0]), c.mapAs(DType::Bool, "and", {isSecond, isNumber})});

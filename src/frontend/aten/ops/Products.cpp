@@ -52,8 +52,8 @@ static Value einsum(Call &c) {
   std::erase(equation, ' ');
   std::vector<Node> operands = c.tensors("tensors");
   size_t comma = equation.find(','), arrow = equation.find("->");
-  if (arrow < comma || operands.size() != 2 || comma == std::string::npos || arrow == std::string::npos ||
-      equation.find('.') != std::string::npos)
+  if (arrow < comma || operands.size() != 2 || comma == std::string::npos ||
+      arrow == std::string::npos || equation.find('.') != std::string::npos)
     c.unsupported("einsum '" + equation + "'");
   std::string lhs = equation.substr(0, comma), rhs = equation.substr(comma + 1, arrow - comma - 1);
   for (char letter : equation.substr(arrow + 2))

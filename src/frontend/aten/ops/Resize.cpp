@@ -78,7 +78,8 @@ template <class T> static Taps cubicTaps(const Axis &axis) {
     T low = std::floor(place), part = place - low;
     T distances[] = {part + 1, part, 1 - part, 2 - part};
     for (int64_t k = 0; k < 4; ++k) {
-      taps.places.push_back(std::clamp(static_cast<int64_t>(low) + k - 1, int64_t{0}, axis.size - 1));
+      taps.places.push_back(
+          std::clamp(static_cast<int64_t>(low) + k - 1, int64_t{0}, axis.size - 1));
       taps.weights.push_back(cubicWeight(distances[k], T(-0.75)));
     }
   }
@@ -149,7 +150,8 @@ static Node resized(Call &c, const MakeTaps &tapsOf) {
   return c.b.cast(result, c.type());
 }
 
-/// Every element as often as its dimension grows; nothing if a dimension does not grow by an integer.
+/// Every element as often as its dimension grows; nothing if a dimension does not grow by an
+/// integer.
 static std::optional<Node> repeated(Call &c) {
   Node x = image(c);
   Sizes from = c.b.shape(x), to = c.shape();
@@ -194,12 +196,9 @@ static Write smooth(int reach) {
 
 Operators resizeOperators() {
   Operators table{
-      {"upsample_linear1d", linear},
-      {"upsample_bilinear2d", linear},
-      {"upsample_trilinear3d", linear},
-      {"upsample_bicubic2d", cubic},
-      {"_upsample_bilinear2d_aa", smooth(1)},
-      {"_upsample_bicubic2d_aa", smooth(2)},
+      {"upsample_linear1d", linear},          {"upsample_bilinear2d", linear},
+      {"upsample_trilinear3d", linear},       {"upsample_bicubic2d", cubic},
+      {"_upsample_bilinear2d_aa", smooth(1)}, {"_upsample_bicubic2d_aa", smooth(2)},
   };
   for (const char *rank : {"1d", "2d", "3d"}) {
     table.push_back({std::string("upsample_nearest") + rank, nearest});

@@ -143,10 +143,9 @@ Operators viewOperators() {
       {"channel_shuffle", channelShuffle},
       {"native_channel_shuffle", channelShuffle},
   };
-  for (const char *name :
-       {"view.default", "view_copy.default", "_unsafe_view", "reshape", "_reshape_alias", "view_as",
-        "reshape_as", "unsqueeze", "unsqueeze_copy", "squeeze", "squeeze_copy", "flatten",
-        "unflatten", "ravel"})
+  for (const char *name : {"view.default", "view_copy.default", "_unsafe_view", "reshape",
+                           "_reshape_alias", "view_as", "reshape_as", "unsqueeze", "unsqueeze_copy",
+                           "squeeze", "squeeze_copy", "flatten", "unflatten", "ravel"})
     table.push_back({name, reshaped});
   return table;
 }

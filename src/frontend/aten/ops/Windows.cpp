@@ -92,13 +92,12 @@ static Node convolved(Call &c, bool isTransposed, const Integers &low, const Int
   size_t rank = windowRank(c);
   bool isBatched = c.rank(x) == static_cast<int64_t>(rank) + 2;
   x = batched(c, x, rank);
-  Convolution k{spread(c.integers("stride"), rank, 1), low,
-                spread(c.integers("dilation"), rank, 1),
+  Convolution k{spread(c.integers("stride"), rank, 1), low, spread(c.integers("dilation"), rank, 1),
                 spread(c.integers("output_padding"), rank, 0), c.integer("groups", 1)};
-  Node result = isTransposed ? transposedConvolution(c, x, weight, k)
-                             : c.b.convolution(x, weight,
-                                               {k.strides, k.dilations, concatenated(low, high)},
-                                               k.groups);
+  Node result =
+      isTransposed
+          ? transposedConvolution(c, x, weight, k)
+          : c.b.convolution(x, weight, {k.strides, k.dilations, concatenated(low, high)}, k.groups);
   if (auto bias = c.optionalTensor("bias"))
     result = c.map("add", {result, c.perChannel(*bias, c.rank(result))});
   return isBatched ? result : c.b.reshape(result, c.shape());
@@ -144,12 +143,16 @@ struct Pooling {
 } // namespace
 
 static Pooling poolingOf(Call &c, size_t rank) {
-  c.require(c.rank(c.tensor("self")) > static_cast<int64_t>(rank) &&
-                c.shape().size() > rank, "an image with channels");
+  c.require(c.rank(c.tensor("self")) > static_cast<int64_t>(rank) && c.shape().size() > rank,
+            "an image with channels");
   Integers window = spread(c.integers("kernel_size"), rank, 1);
   Integers given = c.integers("stride");
-  Pooling p{window, given.empty() ? window : spread(given, rank, 1),
-            spread(c.integers("dilation"), rank, 1), spread(c.integers("padding"), rank, 0), {}, {}};
+  Pooling p{window,
+            given.empty() ? window : spread(given, rank, 1),
+            spread(c.integers("dilation"), rank, 1),
+            spread(c.integers("padding"), rank, 0),
+            {},
+            {}};
   p.high = p.low, p.overhang = Integers(rank, 0);
   if (!c.flag("ceil_mode", false))
     return p;
@@ -167,8 +170,8 @@ static Pooling poolingOf(Call &c, size_t rank) {
 static Node maxPooled(Call &c, size_t rank) {
   Pooling p = poolingOf(c, rank);
   Node x = batched(c, c.tensor("self"), rank);
-  Node result = c.b.pool("max", x, p.window,
-                         {p.strides, p.dilations, concatenated(p.low, p.high)}, false);
+  Node result =
+      c.b.pool("max", x, p.window, {p.strides, p.dilations, concatenated(p.low, p.high)}, false);
   return c.b.reshape(result, c.shape());
 }
 
@@ -281,7 +284,8 @@ static Value adaptiveAverage(Call &c) {
     std::iota(axes.begin(), axes.end(), c.rank(x) - static_cast<int64_t>(rank));
     return c.b.reduce("mean", x, axes, true);
   }
-  Integers sizes = c.fixed(source, "adaptive pooling"), wanted = c.fixed(result, "adaptive pooling");
+  Integers sizes = c.fixed(source, "adaptive pooling"),
+           wanted = c.fixed(result, "adaptive pooling");
   Integers window;
   bool isEven = true;
   for (size_t i = 0; i < rank; ++i) {
