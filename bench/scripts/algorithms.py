@@ -26,7 +26,9 @@ SCRIPTS = ROOT / "build" / "systemds-scripts"
 LABELS = "Y = 2 * ((X %*% rand(rows=ncol(X), cols=1, min=-1, max=1, seed=2)) > {cut}) - 1"
 DENSE = "X = rand(rows={rows}, cols=10, min=-1, max=1, seed=1)"
 WIDE = "X = rand(rows={few}, cols=1000, sparsity=0.01, seed=1)"
-TARGET = "y = X %*% rand(rows=ncol(X), cols=1, seed=3) + rand(rows=nrow(X), cols=1, max=0.1, seed=4)"
+TARGET = (
+    "y = X %*% rand(rows=ncol(X), cols=1, seed=3) + rand(rows=nrow(X), cols=1, max=0.1, seed=4)"
+)
 
 #: Name: the data, the call, the result.
 WORK = {
@@ -100,7 +102,13 @@ def found(text: str) -> tuple[float, float, float]:
 
 
 def headrace(script: Path) -> str:
-    command = [os.environ.get("HEADRACE_BIN", "headrace"), "run", script, "--script-path", "scripts"]
+    command = [
+        os.environ.get("HEADRACE_BIN", "headrace"),
+        "run",
+        script,
+        "--script-path",
+        "scripts",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=SCRIPTS, check=False)
     return done.stdout + done.stderr
 

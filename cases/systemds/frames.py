@@ -90,7 +90,6 @@ def lambdas() -> Iterator[str]:
     yield f'{MIXED}print(toString(map(F[,1], "(x, y) -> UtilFunctions.jaccardSim(x, y)")))'
     yield 'F = frame(["abc","b","c","d"], rows=4, cols=1)\nprint(toString(map(F, "s -> UtilFunctions.getAsciiAtIdx(s, 1)")))'
 
-
     yield 'F = frame(["a b c","a c","q","q"], rows=2, cols=2)\nprint(toString(map(F, "x -> new String[]{String.valueOf(UtilFunctions.getWordErrorRate(x[0], x[1])), x[0]}", margin=1)))'
     for words in ("Graz,Wien,Linz,1234,Enns", "1.5,22.75,3,x,-4", "ab cd,efg h,x y,12,Ab C"):
         listed = ",".join(f'"{word}"' for word in words.split(","))
@@ -111,7 +110,7 @@ def tokens() -> Iterator[str]:
         for out in ('"count"', '"count", "out_params": {"sort_alpha": true}', '"position"', '"hash", "out_params": {"num_features": 20}'):  # fmt: skip
             for form in ("", ', "format_wide": true', ', "apply_padding": true', ', "format_wide": true, "apply_padding": true'):  # fmt: skip
                 spec = f'{{"algo": {algo}, "out": {out}, "tokenize_col": 2, "id_cols": [1]{form}}}'
-                spec = spec.replace('"', "\\\"")
+                spec = spec.replace('"', '\\"')
                 yield f'{texts}print(toString(tokenize(target=F, spec="{spec}", max_tokens=4)))'
 
 

@@ -70,7 +70,9 @@ def library_cases() -> list[Case]:
         seen[function] = seen.get(function, 0) + 1
         name = function if seen[function] == 1 else f"{function} {seen[function]}"
         why = next((line[9:] for line in lines if line.startswith("differs: ")), "")
-        functions, statements = written([line for line in lines if not line.startswith("differs: ")])
+        functions, statements = written(
+            [line for line in lines if not line.startswith("differs: ")]
+        )
         script = "\n".join([*functions, *statements, ""])
         cases.append(Case(name, function, tuple(results), script, why))
     return cases

@@ -1,7 +1,7 @@
 """Fit a regression to a data set of scikit-learn with a script, check the fit, and show the script's plan.
 
-    pip install scikit-learn
-    python examples/scripts/diabetes.py
+pip install scikit-learn
+python examples/scripts/diabetes.py
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Train a small convolutional network of SystemDS's nn library, unmodified, on the digits of scikit-learn.
 
-    pip install scikit-learn
-    python bench/scripts/fetch_systemds_scripts.py
-    python examples/scripts/digits.py
+pip install scikit-learn
+python bench/scripts/fetch_systemds_scripts.py
+python examples/scripts/digits.py
 """
 
 from __future__ import annotations

@@ -118,7 +118,9 @@ def difference(expected: list, found: list) -> str:
         worst = int(np.argmax(np.nan_to_num(np.abs(got - cells), nan=np.inf)))
         return f"expected {cells[worst]} in cell {worst + 1}, got {got[worst]}"
     if expected[0] in ("double", "int"):
-        numbers = [float(str(value).replace("Infinity", "inf")) for value in (expected[1], found[1])]
+        numbers = [
+            float(str(value).replace("Infinity", "inf")) for value in (expected[1], found[1])
+        ]
         same = np.isclose(*numbers, rtol=1e-6, atol=1e-12, equal_nan=True)
     else:
         same = str(expected[1]).upper() == str(found[1]).upper()
@@ -231,7 +233,9 @@ def main(given: list[str] | None = None) -> int:
     try:
         import cases.systemds  # noqa: F401
     except ImportError:
-        parser.error("expected the directory of the repository, whose package 'cases' has the answers")
+        parser.error(
+            "expected the directory of the repository, whose package 'cases' has the answers"
+        )
     groups = [options.group] if options.group else list(GROUPS)
     if not SCRIPTS.is_dir() and (groups != ["language"]):
         parser.error(f"expected {SCRIPTS}; run bench/scripts/fetch_systemds_scripts.py")
@@ -241,7 +245,10 @@ def main(given: list[str] | None = None) -> int:
     verdicts = worst_by_function(run_all(names, min(options.jobs, len(names))))
     if options.json:
         as_json = json.dumps(
-            {f"{group}: {name}": {"verdict": k, "reason": r} for (group, name), (k, r) in verdicts.items()}
+            {
+                f"{group}: {name}": {"verdict": k, "reason": r}
+                for (group, name), (k, r) in verdicts.items()
+            }
         )
         if options.json != "-":
             Path(options.json).write_text(as_json)

@@ -240,16 +240,17 @@ void registerScript(nb::module_ &module) {
         return valueToPython(results.variables.at(name));
       });
   nb::class_<ScriptSession>(module, "ScriptSession")
-      .def("run",
-           // `before`: variables that an earlier script left, for those that are not given
-           [](ScriptSession &session, const nb::dict &inputs,
-              const std::map<std::string, std::string> &arguments, const Results *before) {
-             Variables variables = variablesFromPython(inputs);
-             if (before)
-               variables.insert(before->variables.begin(), before->variables.end());
-             return unlocked([&] { return Results{session.run(variables, arguments)}; });
-           },
-           nb::arg("inputs"), nb::arg("arguments"), nb::arg("before").none() = nb::none())
+      .def(
+          "run",
+          // `before`: variables that an earlier script left, for those that are not given
+          [](ScriptSession &session, const nb::dict &inputs,
+             const std::map<std::string, std::string> &arguments, const Results *before) {
+            Variables variables = variablesFromPython(inputs);
+            if (before)
+              variables.insert(before->variables.begin(), before->variables.end());
+            return unlocked([&] { return Results{session.run(variables, arguments)}; });
+          },
+          nb::arg("inputs"), nb::arg("arguments"), nb::arg("before").none() = nb::none())
       .def_prop_ro("statistics", [](const ScriptSession &session) {
         return statisticsToPython(session.statistics());
       });

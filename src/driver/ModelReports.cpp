@@ -1,9 +1,9 @@
 // A model as its phases leave it, and its kernels as they are expected to run: nothing runs here.
 #include "driver/GraphOfProgram.h"
-#include "driver/SingleModel.h"
 #include "driver/OperatorsOfProgram.h"
 #include "driver/Phases.h"
 #include "driver/RunPasses.h"
+#include "driver/SingleModel.h"
 #include "driver/WithCompiler.h"
 #include "runtime/system/ForkSafety.h"
 

@@ -96,8 +96,8 @@ public:
   }
   bool isSplit() const override { return true; }
   std::string stagesText() const override {
-    return name + " is split into " + std::to_string(model->regionCount()) +
-           " programs, compiled ahead of time\n";
+    return name + " is split into several programs, compiled ahead of time: " +
+           std::to_string(model->regionCount()) + "\n";
   }
   size_t compiledVersions() const override { return model->regionCount(); }
 

@@ -298,7 +298,8 @@ def test_explain_json():
     assert report["after"]["bytes_moved"] < report["before"]["bytes_moved"]
     for kernel in report["kernels"]:
         assert {"name", "operators", "kind", "schedule", "recipe", "notes", "where", "why_not", "bytes_read", "bytes_written", "operations",
-                "bytes_saved", "intermediate_bytes", "workspace_bytes", "intensity"} == kernel.keys()  # fmt: skip
+                "bytes_saved", "intermediate_bytes", "workspace_bytes", "intensity", "predicted_us", "shares",
+                "least_bytes"} == kernel.keys()  # fmt: skip
     assert all(phase["milliseconds"] >= 0 and phase["name"] for phase in report["phases"])
 
 

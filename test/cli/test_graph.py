@@ -156,7 +156,9 @@ def printed(*options: str) -> str:
 
 def test_nodes_have_their_code() -> None:
     conv = "/features/features.3/Conv/conv"
-    nodes = {node["id"]: node for node in json.loads(printed("--to=layout", "--json", "--code"))["nodes"]}
+    nodes = {
+        node["id"]: node for node in json.loads(printed("--to=layout", "--json", "--code"))["nodes"]
+    }
     assert "hr.conv" in nodes[conv]["code"]
     assert printed("--to=layout", f"--code={conv}").strip() == nodes[conv]["code"].strip()
     for phase, word in (("kernels", "hr.kernel"), ("tiles", "scf.forall"), ("llvm", "llvm.func")):
@@ -177,13 +179,17 @@ def test_buffers_add_up_to_the_peak() -> None:
     for a in temporaries:
         for b in temporaries:
             apart = a["last"] < b["first"] or b["last"] < a["first"] or a is b
-            below = a["offset"] + a["bytes"] <= b["offset"] or b["offset"] + b["bytes"] <= a["offset"]
+            below = (
+                a["offset"] + a["bytes"] <= b["offset"] or b["offset"] + b["bytes"] <= a["offset"]
+            )
             assert apart or below, (a, b)
 
 
 def test_graphs_for_model_explorer() -> None:
     found = json.loads(printed("--json=model-explorer"))
-    assert [graph["id"] for graph in found["graphs"]] == "import simplify layout kernels schedule".split()
+    assert [
+        graph["id"] for graph in found["graphs"]
+    ] == "import simplify layout kernels schedule".split()
     for shown in found["graphs"]:
         nodes = {node["id"]: node for node in shown["nodes"]}
         plain = json.loads(printed(f"--to={shown['id']}", "--json"))
@@ -193,7 +199,10 @@ def test_graphs_for_model_explorer() -> None:
         for edge in edges:
             outputs = nodes[edge["sourceNodeId"]]["outputsMetadata"]
             assert edge["sourceNodeOutputId"] in {output["id"] for output in outputs}
-    assert [graph["id"] for graph in json.loads(printed("--json=model-explorer", "--to=layout"))["graphs"]] == ["layout"]
+    assert [
+        graph["id"]
+        for graph in json.loads(printed("--json=model-explorer", "--to=layout"))["graphs"]
+    ] == ["layout"]
 
 
 def test_phases_as_json() -> None:

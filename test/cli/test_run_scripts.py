@@ -166,7 +166,18 @@ def test_files_are_read_and_written(tmp_path) -> None:
 
 def test_options_as_systemds_spells_them(tmp_path) -> None:
     path = script(tmp_path, "X = rand(rows=3, cols=3); print(sum(X) + $a)")
-    command = [BIN, "-f", str(path), "-exec", "singlenode", "-debug", "-seed", "7", "-nvargs", "a=1"]
+    command = [
+        BIN,
+        "-f",
+        str(path),
+        "-exec",
+        "singlenode",
+        "-debug",
+        "-seed",
+        "7",
+        "-nvargs",
+        "a=1",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     other = good("-f", path, "-seed", "8", "-nvargs", "a=1")

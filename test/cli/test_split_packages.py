@@ -162,6 +162,17 @@ def test_loops_run_from_a_package(tmp_path: Path) -> None:
     np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 
+def test_the_header_has_a_function_of_the_dynamic_dimensions(tmp_path: Path) -> None:
+    text = "m (float[2,N] x) => (float[K] y) { i = NonZero(x) r = Transpose(i) y = GatherND(x, r) }"
+    compiled(tmp_path, text, [], "--emit=package,header")
+    header = (tmp_path / "model.h").read_text()
+    assert (
+        "headrace_status model_run(const headrace_program *program, int64_t N, const float *x, "
+        "headrace_result **result)"
+    ) in header
+    assert "x_shape[] = {2, N}" in header
+
+
 def test_without_samples_random_numbers_of_several_sizes_are_tried(tmp_path: Path) -> None:
     text = "m (float[N] x) => (float[K] y) { i = NonZero(x) r = Transpose(i) y = GatherND(x, r) }"
     _, package = compiled(tmp_path, text, [])

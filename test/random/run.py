@@ -32,6 +32,24 @@ class Child:
 
     process: subprocess.Popen
     seed: int | None = None
+    seconds_before: float = 0.0  # of the processor, when the current seed began
+    seconds_seen: float = -1.0  # when it was last looked at
+
+    def seconds(self) -> float:
+        """How long it has had the processor."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    def begin(self, seed: int) -> None:
+        self.seed, self.seconds_before, self.seconds_seen = seed, self.seconds(), -1.0
+
+    def hangs(self) -> bool:
+        """Whether it computes for too long, or has waited since it was last looked at. A process that other work keeps
+        from running does neither."""
+        before, self.seconds_seen = self.seconds_seen, self.seconds()
+        return (
+            self.seconds_seen == before or self.seconds_seen - self.seconds_before > SECONDS_FOR_ONE
+        )
 
 
 @dataclass
@@ -83,11 +101,12 @@ def run_seeds(seeds, jobs: int, command: list[str], keeps_kernels: bool = False)
     selector = selectors.DefaultSelector()
 
     def give_next(child: Child) -> None:
-        child.seed = next(waiting, None)
-        if child.seed is None:
+        seed = next(waiting, None)
+        if seed is None:
             child.process.stdin.close()
             child.process.wait()
             return
+        child.begin(seed)
         selector.register(child.process.stdout, selectors.EVENT_READ, child)
         child.process.stdin.write(f"{child.seed}\n")
         child.process.stdin.flush()
@@ -110,7 +129,8 @@ def run_seeds(seeds, jobs: int, command: list[str], keeps_kernels: bool = False)
         give_next(start_child(command, keeps_kernels))
     while selector.get_map():
         ready = selector.select(SECONDS_FOR_ONE)
-        hung = [key.data for key in selector.get_map().values()] if not ready else []
+        waited_for = [key.data for key in selector.get_map().values()] if not ready else []
+        hung = [child for child in waited_for if child.hangs()]
         for child in [key.data for key, _ in ready] + hung:
             selector.unregister(child.process.stdout)
             line = "" if hung else child.process.stdout.readline()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import collections
 import os
+import subprocess
+import sys
+import time
 
 import pytest
 
 pytest.importorskip("headrace")
 pytest.importorskip("onnxruntime")
+import run  # noqa: E402
 from run import run_seeds, serving  # noqa: E402
 
 from cases.graphs.onnx_graphs import NAMES, accepted_operators, generate
@@ -61,6 +65,33 @@ def test_a_seed_is_a_program() -> None:
     first, second = generate(7), generate(7)
     assert first.model.SerializeToString() == second.model.SerializeToString()
     assert all((first.feeds[name] == second.feeds[name]).all() for name in first.feeds)
+
+
+def test_a_process_hangs_if_it_waits_or_computes_for_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Other work on the machine does not make it so."""
+
+    def started(code: str) -> run.Child:
+        child = run.Child(subprocess.Popen([sys.executable, "-c", code]))
+        child.begin(0)
+        return child
+
+    waits, computes = started("import time; time.sleep(1000)"), started("while True: pass")
+    try:
+        for _ in range(3):
+            assert not computes.hangs()
+            before = computes.seconds()
+            while computes.seconds() == before:
+                time.sleep(0.01)
+        while not waits.hangs():  # it begins with work
+            time.sleep(0.1)
+        monkeypatch.setattr(run, "SECONDS_FOR_ONE", 0)
+        assert computes.hangs()
+    finally:
+        for child in (waits, computes):
+            child.process.kill()
+            child.process.wait()
 
 
 def test_random_graphs() -> None:

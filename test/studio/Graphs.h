@@ -2,7 +2,6 @@
 #pragma once
 
 #include "studio/graph/Graph.h"
-
 #include <random>
 #include <string>
 

@@ -29,7 +29,7 @@ TEST(Groups, PathsOfNamesAreGroups) {
   EXPECT_NE(of[1], of[2]);
   EXPECT_EQ(groups.all()[of[0]].parent, of[2]);
   EXPECT_EQ(groups.all()[of[2]].name, "layer");
-  EXPECT_EQ(of[3], 0) << "a group of one node is none";
+  EXPECT_EQ(of[3], 0) << "a single node makes no group";
 }
 
 TEST(Groups, EqualBlocksWithoutPathsAreOneGroup) {

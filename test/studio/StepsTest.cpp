@@ -1,7 +1,7 @@
-#include "studio/server/Command.h"
 #include "studio/server/Steps.h"
-#include "studio/server/ViewJson.h"
 
+#include "studio/server/Command.h"
+#include "studio/server/ViewJson.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -18,7 +18,8 @@ TEST(Steps, ALaterStepTakesThePlaceOfAnEarlierOne) {
 }
 
 TEST(Steps, KernelsComeWithTheirLines) {
-  std::string first = "kernel conv1:\n  map: plain cells=16", second = "kernel conv1:\n  map: tiles";
+  std::string first = "kernel conv1:\n  map: plain cells=16",
+              second = "kernel conv1:\n  map: tiles";
   EXPECT_EQ(withStep(withStep("plan kernels greedily", first), second),
             "plan kernels greedily\n" + second + "\n");
   EXPECT_EQ(stepsOf("# note\n\n" + first + "\nleave bn1\n").size(), 2u);

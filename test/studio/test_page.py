@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from studio_process import DIGITS, HEADRACE, Studio, started
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="requirements/studio.txt has playwright")
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="requirements/studio.txt has playwright"
+)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-headless-shell")
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="Debian's package chromium is not installed")
 
@@ -55,7 +57,7 @@ class Page:
             self.page.wait_for_timeout(40)
 
     def idle(self) -> None:
-        """The report is there, and nothing runs any more."""
+        """The report has come, and nothing runs any more."""
         self.until("Studio.app.reportNow() !== undefined")
         self.page.wait_for_timeout(60)
         self.until("document.getElementById('busy').textContent === ''")
@@ -145,9 +147,7 @@ def test_a_preview_says_what_a_step_changes(browser: sync_api.Browser) -> None:
         page.close()
 
 
-def test_equal_blocks_are_one_group_that_opens(
-    browser: sync_api.Browser, models: Path
-) -> None:
+def test_equal_blocks_are_one_group_that_opens(browser: sync_api.Browser, models: Path) -> None:
     with started(models / "blocks.onnx") as studio:
         page = Page.__new__(Page)
         open_without_report(page, browser, studio.address)
@@ -257,9 +257,7 @@ def test_the_keyboard_does_everything(browser: sync_api.Browser, digits: Studio)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(
-    browser: sync_api.Browser, digits: Studio, scheme: str
-) -> None:
+def test_axe_finds_nothing_serious(browser: sync_api.Browser, digits: Studio, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = Page(browser, digits.address, scheme)
     page.page.evaluate("Studio.graph.revealName('/features/features.3/Conv/conv')")
@@ -268,7 +266,9 @@ def test_axe_finds_nothing_serious(
         page.page.wait_for_timeout(300)
         found = axe.run(page.page).response["violations"]
         serious = [each for each in found if each["impact"] in {"serious", "critical"}]
-        told = [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in serious]
+        told = [
+            (each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in serious
+        ]
         assert told == [], view
     page.close()
 

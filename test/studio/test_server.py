@@ -27,7 +27,9 @@ def ask(studio: Studio, text: str | bytes, timeout: float = 30) -> bytes:
 
 def request(studio: Studio, path: str = "api/state", headers: str = "", host: str = "") -> str:
     host = host or f"127.0.0.1:{studio.port}"
-    return f"GET /{studio.token}/{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n"
+    return (
+        f"GET /{studio.token}/{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n"
+    )
 
 
 def status(answer: bytes) -> int:
@@ -105,7 +107,12 @@ def test_clients_that_never_read_do_not_stop_others(digits: Studio) -> None:
 
 
 def test_noise_is_refused(digits: Studio) -> None:
-    for text in (b"\r\n\r\n", b"\0\xff\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"A" * 50 + b"\r\n\r\n"):
+    for text in (
+        b"\r\n\r\n",
+        b"\0\xff\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"A" * 50 + b"\r\n\r\n",
+    ):
         assert status(ask(digits, text)) in {400, 403, 405}
     assert digits.get("api/state")["model"] == "digits.onnx"
 
@@ -143,7 +150,9 @@ def test_a_refused_step_changes_nothing(digits: Studio) -> None:
     before = digits.get("api/state")
     code, answer = digits.post("api/apply", {"step": "fuse nothing into nowhere"})
     assert code == 422 and "nothing" in answer["error"]
-    code, answer = digits.post("api/apply", {"recipe": "nonsense\n", "revision": before["revision"]})
+    code, answer = digits.post(
+        "api/apply", {"recipe": "nonsense\n", "revision": before["revision"]}
+    )
     assert code == 422 and "nonsense" in answer["error"]
     assert digits.get("api/state") == before
     assert digits.post("api/goto", {"entry": 99})[0] == 404

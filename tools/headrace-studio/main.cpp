@@ -1,8 +1,8 @@
 // headrace-studio: shows a model in the browser, or writes the page as files. `headrace studio`
 // starts it.
 #include "runtime/system/Error.h"
-#include "studio/server/Studio.h"
 
+#include "studio/server/Studio.h"
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>

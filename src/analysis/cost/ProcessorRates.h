@@ -7,7 +7,7 @@ namespace headrace {
 
 /// How fast the cores of a family of processors are.
 struct CoreSpeeds {
-  /// Of a core that is busy.
+  /// For a core that is busy.
   double gigahertz = 2.5;
   /// Two multiply-adds of this many bytes begin in a cycle; longer vectors take several turns.
   int64_t arithmeticBytes = 64;

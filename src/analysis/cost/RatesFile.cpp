@@ -193,9 +193,9 @@ const Rates &hostRates() {
 bool wantsCalibration() {
   if (std::getenv("HEADRACE_RATES") || hostRates().measured)
     return false;
-  FileCache cache = FileCache::user("rates");
-  constexpr const char *probe = "calibration";
-  cache.store(probe, "begun");
+  FileCache cache = FileCache::user("calibration");
+  constexpr const char *probe = "begun";
+  cache.store(probe, "");
   return cache.find(probe).has_value();
 }
 

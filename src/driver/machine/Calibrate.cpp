@@ -2,6 +2,7 @@
 // each has one kernel that does one kind of work, in a working set of a known size.
 #include "driver/machine/Calibrate.h"
 
+#include "driver/machine/FirstCalibration.h"
 #include "driver/programs/GraphModel.h"
 #include "runtime/library/Library.h"
 #include "runtime/system/Error.h"
@@ -308,6 +309,7 @@ Rates ratesOf(const Settings &settings) { return findTarget(settings.target).mac
 
 Rates calibrate(const Settings &settings,
                 const std::function<void(const std::string &)> &progress) {
+  forgoFirstCalibration();
   return Calibration(settings, thorough(), progress).run();
 }
 

@@ -15,8 +15,11 @@ static void measureAndStore() {
     (void)storeRates(*rates);
 }
 
+static std::atomic<bool> begun{false};
+
+void forgoFirstCalibration() { begun = true; }
+
 void calibrateOnce(const Settings &settings) {
-  static std::atomic<bool> begun{false};
   if (settings.target == Settings{}.target && !begun.exchange(true) && wantsCalibration())
     adaptive::background::add(&begun, measureAndStore);
 }

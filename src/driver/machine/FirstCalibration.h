@@ -11,4 +11,7 @@ namespace headrace {
 /// pinned (HEADRACE_RATES), or if there is no cache to keep them in.
 void calibrateOnce(const Settings &settings);
 
+/// From here on, this process leaves that to others: it measures by itself.
+void forgoFirstCalibration();
+
 } // namespace headrace

@@ -10,7 +10,7 @@ namespace headrace {
 /// A step of a program, as the cost model expects it to run.
 struct StepPrediction {
   Estimate estimate;
-  /// By the sizes of the caches: no schedule moves less between a cache and what lies beyond it.
+  /// Ordered by cache size: no schedule moves less between a cache and what lies beyond it.
   std::vector<KernelPrediction::Least> least;
   /// Where its operands are found.
   std::vector<Work::Stream> accesses = {};

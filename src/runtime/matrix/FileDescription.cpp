@@ -21,19 +21,18 @@ template <class Value> struct Name {
   Value value;
 };
 // The first name of a value is the one written.
-constexpr Name<FileFormat> formatNames[] = {
-    {"csv", FileFormat::Csv},
-    {"text", FileFormat::Text},
-    {"mm", FileFormat::MatrixMarket},
-    {"libsvm", FileFormat::LibSvm},
-    {"npy", FileFormat::Npy}};
+constexpr Name<FileFormat> formatNames[] = {{"csv", FileFormat::Csv},
+                                            {"text", FileFormat::Text},
+                                            {"mm", FileFormat::MatrixMarket},
+                                            {"libsvm", FileFormat::LibSvm},
+                                            {"npy", FileFormat::Npy}};
 constexpr Name<FileContent> contentNames[] = {{"matrix", FileContent::Matrix},
                                               {"scalar", FileContent::Scalar},
                                               {"frame", FileContent::Frame}};
 constexpr Name<FileValue> valueNames[] = {
-    {"double", FileValue::Double}, {"int", FileValue::Integer},   {"boolean", FileValue::Boolean},
-    {"string", FileValue::String}, {"fp64", FileValue::Double},   {"fp32", FileValue::Double},
-    {"int64", FileValue::Integer}, {"int32", FileValue::Integer}, {"integer", FileValue::Integer},
+    {"double", FileValue::Double}, {"int", FileValue::Integer},    {"boolean", FileValue::Boolean},
+    {"string", FileValue::String}, {"fp64", FileValue::Double},    {"fp32", FileValue::Double},
+    {"int64", FileValue::Integer}, {"int32", FileValue::Integer},  {"integer", FileValue::Integer},
     {"bool", FileValue::Boolean},  {"unknown", FileValue::String},
 };
 

@@ -46,7 +46,7 @@ struct BufferReport {
   std::string where; // the engine whose memory it is
   DimExpr bytes;
   int first = 0, last = 0; // kernels, the first and the last that use it
-  /// Of a temporary, its place in the memory that temporaries share, where all sizes are known.
+  /// The address of a temporary in the memory that temporaries share, if all sizes are known.
   std::optional<int64_t> offset;
 };
 

@@ -387,7 +387,7 @@ static void placeOperands(const std::vector<SlicedRun::Operand> &operands, int64
                                               static_cast<uintptr_t>(slice * operand.bytes)));
 }
 
-/// As many slices as all threads have work for are tasks: a thread takes one through all steps.
+/// Slices are tasks, as many as all threads have work for: a thread takes one through all steps.
 /// The rest, and all while steps are timed, are shared by the threads step by step.
 void HostRunner::runSliced(const SlicedRun &run, const Binding &binding, Scratch &scratch,
                            std::byte *workspace, ThreadPool &pool,

@@ -223,8 +223,8 @@ int CallBuilder::likeFirst() {
 
 int CallBuilder::outer() {
   const Known &a = write.at(argument("a")).known, &b = write.at(argument("b")).known;
-  return function(matrixOf(a.rows.isConstant(1) ? b.rows : a.rows,
-                           b.cols.isConstant(1) ? a.cols : b.cols));
+  return function(
+      matrixOf(a.rows.isConstant(1) ? b.rows : a.rows, b.cols.isConstant(1) ? a.cols : b.cols));
 }
 
 /// A column becomes the diagonal of a matrix; a matrix gives its diagonal.

@@ -41,8 +41,7 @@ Pattern classes(const std::string &text) {
 
 /// Without lengths: every digit of one is a '+'.
 Pattern withoutLengths(Pattern pattern) {
-  std::ranges::replace_if(
-      pattern, [](unsigned char c) { return std::isdigit(c); }, '+');
+  std::ranges::replace_if(pattern, [](unsigned char c) { return std::isdigit(c); }, '+');
   return pattern;
 }
 
@@ -151,11 +150,10 @@ Frame smoothed(const Frame &frame, const Smoothing &how) {
     for (const FrameCell &cell : column.cells)
       data.push_back(numberOf(cell));
     if (data.size() < 2)
-      throw Error(ErrorKind::InvalidArgument, "map: expected a series of 2 or more values, got " +
-                                                  std::to_string(data.size()));
-    std::vector<double> fitted = how.mode == "double"
-                                     ? doubleSmoothing(data, how.alpha, how.beta)
-                                     : singleSmoothing(data, how.alpha);
+      throw Error(ErrorKind::InvalidArgument,
+                  "map: expected a series of 2 or more values, got " + std::to_string(data.size()));
+    std::vector<double> fitted = how.mode == "double" ? doubleSmoothing(data, how.alpha, how.beta)
+                                                      : singleSmoothing(data, how.alpha);
     result.columns.push_back({column.name, ColumnType::Fp64, {}});
     for (double value : fitted)
       result.columns.back().cells.emplace_back(numberText(value));

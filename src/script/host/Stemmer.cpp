@@ -36,12 +36,12 @@ private:
       {"eli", "e"},       {"ousli", "ous"},   {"ization", "ize"}, {"ation", "ate"},
       {"ator", "ate"},    {"alism", "al"},    {"iveness", "ive"}, {"fulness", "ful"},
       {"ousness", "ous"}, {"aliti", "al"},    {"iviti", "ive"},   {"biliti", "ble"}};
-  static constexpr Rule kSingle[] = {{"icate", "ic"}, {"ative", ""}, {"alize", "al"},
+  static constexpr Rule kSingle[] = {{"icate", "ic"}, {"ative", ""},  {"alize", "al"},
                                      {"iciti", "ic"}, {"ical", "ic"}, {"ful", ""},
                                      {"ness", ""}};
-  static constexpr std::string_view kLast[] = {
-      "al",   "ance", "ence", "er", "ic",  "able", "ible", "ant", "ement",
-      "ment", "ent",  "ou",   "ism", "ate", "iti",  "ous",  "ive", "ize"};
+  static constexpr std::string_view kLast[] = {"al",   "ance", "ence",  "er",   "ic",  "able",
+                                               "ible", "ant",  "ement", "ment", "ent", "ou",
+                                               "ism",  "ate",  "iti",   "ous",  "ive", "ize"};
 
   bool endsWith(std::string_view suffix) const { return word.ends_with(suffix); }
 

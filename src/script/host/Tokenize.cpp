@@ -178,7 +178,7 @@ private:
     }
   }
 
-  /// By alphabet, or in the order in which SystemDS's table gives them.
+  /// Sorted by alphabet, or in the order in which SystemDS's table gives them.
   std::vector<std::pair<std::string, int64_t>> counted(const Tokens &tokens) const {
     std::map<std::string, int64_t> times;
     std::vector<std::string> order;

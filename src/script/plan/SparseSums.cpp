@@ -93,8 +93,8 @@ int SparseRewriter::sumWithOtherCells(int id) {
     sum.inputs = {stored};
     int all = scalarCell(CellFunction::Multiply, size(known.rows, pattern),
                          size(known.cols, pattern), ValueType::Integer);
-    int rest = scalarCell(CellFunction::Subtract, all, size(known.nonzeros, pattern),
-                          ValueType::Integer);
+    int rest =
+        scalarCell(CellFunction::Subtract, all, size(known.nonzeros, pattern), ValueType::Integer);
     int added = scalarCell(CellFunction::Multiply, rest, otherCell, ValueType::Double);
     return scalarCell(CellFunction::Add, copy(std::move(sum)), added, ValueType::Double);
   }

@@ -1,11 +1,10 @@
 // Groups of a program's nodes: by the paths in their names ("/layer.0/attention/MatMul"), and by
 // repetition: blocks that stand one after the other and are equal in structure become one group of
-// blocks, whatever their names. Groups are found once, in the first phase, and nodes of later phases
-// take the groups of the operators that they come from: a node is found where it was.
+// blocks, whatever their names. Groups are found once, in the first phase, and nodes of later
+// phases take the groups of the operators that they come from: a node is found where it was.
 #pragma once
 
 #include "studio/graph/Graph.h"
-
 #include <string>
 #include <unordered_map>
 #include <vector>

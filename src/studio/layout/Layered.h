@@ -1,6 +1,6 @@
 // A layered layout of a directed acyclic graph: every edge leads downwards, from one row to a later
-// one. Roughly linear in nodes and edges, without randomness, and with places from an earlier layout
-// as hints, so that what did not change stays where it was.
+// one. Roughly linear in nodes and edges, without randomness, and with places from an earlier
+// layout as hints, so that what did not change stays where it was.
 #pragma once
 
 #include <optional>

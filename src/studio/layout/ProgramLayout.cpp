@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kCharacterWidth = 6.6, kMaxLabel = 26;
 
-/// As wide as the last part of the name, which the box shows.
+/// The width of a box, which shows the last part of the name.
 double widthOf(const std::string &name) {
   size_t slash = name.rfind('/');
   size_t length = name.size() - (slash == std::string::npos ? 0 : slash + 1);
@@ -59,7 +59,8 @@ private:
     }
   }
 
-  /// A group that holds a single node in this phase says nothing: the node goes to the group around.
+  /// A group that holds a single node in this phase says nothing: the node goes to the group
+  /// around.
   void leaveLonelyGroups() {
     std::vector<int> nodes(groups.all().size(), 0);
     auto isCounted = [&](size_t n) {

@@ -6,7 +6,6 @@
 #include "studio/graph/Graph.h"
 #include "studio/graph/Groups.h"
 #include "studio/layout/Layered.h"
-
 #include <map>
 #include <string>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "studio/page/Files.h"
 
 #include "studio/page/Texts.h"
-
 #include <algorithm>
 #include <array>
 

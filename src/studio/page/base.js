@@ -5,7 +5,7 @@ const Studio = {};
 
 // --- elements: text is always text, whatever is in a name ---
 
-Studio.make = function (tag, attributes = {}, ...children) {
+Studio.make = function(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
@@ -18,7 +18,7 @@ Studio.make = function (tag, attributes = {}, ...children) {
   return element;
 };
 
-Studio.svg = function (tag, attributes = {}, ...children) {
+Studio.svg = function(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
@@ -68,12 +68,30 @@ Studio.text = {
 
 Studio.colors = {
   light: {
-    ground: "#f4f5f7", frame: ["#ffffff", "#f4f6fa"], frameLine: "#c6ccd6", box: "#ffffff", line: "#c3cad5", ink: "#1a212d", soft: "#556070",
-    edge: "#8f9aab", pick: "#1557b0", match: "#d98200", ramp: ["#e8eef7", "#9dbfe3", "#4a8bc9", "#1f5aa0", "#0b2f63"],
+    ground: "#f4f5f7",
+    frame: ["#ffffff", "#f4f6fa"],
+    frameLine: "#c6ccd6",
+    box: "#ffffff",
+    line: "#c3cad5",
+    ink: "#1a212d",
+    soft: "#556070",
+    edge: "#8f9aab",
+    pick: "#1557b0",
+    match: "#d98200",
+    ramp: ["#e8eef7", "#9dbfe3", "#4a8bc9", "#1f5aa0", "#0b2f63"],
   },
   dark: {
-    ground: "#12161d", frame: ["#191f28", "#151a22"], frameLine: "#3a4554", box: "#232c38", line: "#3d495a", ink: "#e6eaf0", soft: "#a3aebd",
-    edge: "#66748a", pick: "#7fb2ff", match: "#ffbf4d", ramp: ["#22303f", "#2b587f", "#4a8cb5", "#93c2b8", "#fdf2a6"],
+    ground: "#12161d",
+    frame: ["#191f28", "#151a22"],
+    frameLine: "#3a4554",
+    box: "#232c38",
+    line: "#3d495a",
+    ink: "#e6eaf0",
+    soft: "#a3aebd",
+    edge: "#66748a",
+    pick: "#7fb2ff",
+    match: "#ffbf4d",
+    ramp: ["#22303f", "#2b587f", "#4a8cb5", "#93c2b8", "#fdf2a6"],
   },
   kinds: {
     matmul: ["#0072b2", "matmuls, convolutions"],
@@ -87,17 +105,22 @@ Studio.colors = {
   engines: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"],
 };
 
-Studio.kindOf = function (node) {
+Studio.kindOf = function(node) {
   const kind = node.kind;
   if (kind === "input" || kind === "output") return "value";
   // A kernel is named after the operator around which it is built.
-  const name = (kind === "kernel" ? Studio.text.last(node.id).replace(/[._]?\d+$/, "").toLowerCase() : kind).replace(/^(hr|linalg|tensor|arith)\./, "");
+  const name = (kind === "kernel" ? Studio.text.last(node.id).replace(/[._]?\d+$/, "").toLowerCase() : kind)
+    .replace(/^(hr|linalg|tensor|arith)\./, "");
   if (/^(openblas|onednn|cublas|cudnn|lapack)\./.test(kind)) return "library";
   if (/^(contract|conv|gemm|matmul|batch_matmul|attention|mmt4d|deconv)/.test(name)) return "matmul";
-  if (/^(reduce|softmax|norm|combine|maxpool|averagepool|pool|scan|sort|layer_norm|batch_norm|window|topk|lstm|gru|arg)/.test(name)) return "reduce";
+  if (
+    /^(reduce|softmax|norm|combine|maxpool|averagepool|pool|scan|sort|layer_norm|batch_norm|window|topk|lstm|gru|arg)/
+    .test(name)) return "reduce";
   if (/^(map|elementwise|compute|cast)/.test(name)) return "map";
   if (/^(generic)/.test(name)) return "map";
-  if (/^(reshape|flatten|transpose|slice|pad|concat|gather|scatter|expand|broadcast|split|copy|resize|reverse|roll|tile)/.test(name)) return "move";
+  if (
+    /^(reshape|flatten|transpose|slice|pad|concat|gather|scatter|expand|broadcast|split|copy|resize|reverse|roll|tile)/
+    .test(name)) return "move";
   return kind === "kernel" ? "kernel" : "map";
 };
 
@@ -105,15 +128,16 @@ Studio.theme = () => (document.documentElement.dataset.theme === "dark" ? "dark"
 Studio.palette = () => Studio.colors[Studio.theme()];
 
 /** A colour of the ramp, for a share from 0 to 1, as [r, g, b]. */
-Studio.rampColor = function (share) {
+Studio.rampColor = function(share) {
   const ramp = Studio.palette().ramp;
   const at = Math.max(0, Math.min(1, share)) * (ramp.length - 1);
   const low = Math.min(Math.floor(at), ramp.length - 2);
   const channel = (text, i) => parseInt(text.slice(1 + 2 * i, 3 + 2 * i), 16);
-  return [0, 1, 2].map((i) => Math.round(channel(ramp[low], i) + (channel(ramp[low + 1], i) - channel(ramp[low], i)) * (at - low)));
+  return [0, 1, 2].map((i) => Math.round(channel(ramp[low], i) + (channel(ramp[low + 1], i) - channel(ramp[low],
+    i)) * (at - low)));
 };
 
-Studio.inkOn = function ([red, green, blue]) {
+Studio.inkOn = function([red, green, blue]) {
   const linear = (value) => ((value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
   const light = 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
   return light > 0.22 ? "#10151d" : "#ffffff";
@@ -132,7 +156,8 @@ Studio.data = (() => {
     } catch {
       throw new Error("headrace studio does not answer: was it ended in the terminal?");
     }
-    const answer = await response.json().catch(() => ({ error: `the server answered with ${response.status}` }));
+    const answer = await response.json().catch(() =>
+({ error: `the server answered with ${response.status}` }));
     if (!response.ok) {
       const error = new Error(answer.error || `the server answered with ${response.status}`);
       error.status = response.status;
@@ -172,7 +197,8 @@ Studio.data = (() => {
     },
     async post(path, body) {
       if (saved) throw new Error("this page was exported: it shows, and steers nothing");
-      return request(`api/${path}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+      return request(`api/${path}`, { method: "POST", headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(body) });
     },
     forget: () => kept.clear(),
   };
@@ -183,6 +209,7 @@ Studio.data = (() => {
 Studio.busy = (() => {
   const running = new Map();
   let next = 0;
+
   function show() {
     const busy = Studio.byId("busy");
     busy.replaceChildren();

@@ -32,12 +32,14 @@ Studio.draw = (() => {
   };
 
   const fitted = new Map();
+
   function fit(context, label, width) {
     const key = `${label}|${Math.round(width)}|${context.font}`;
     if (fitted.has(key)) return fitted.get(key);
     let short = label;
     if (context.measureText(label).width > width) {
-      let low = 0, high = label.length;
+      let low = 0,
+        high = label.length;
       while (low < high) {
         const middle = (low + high + 1) >> 1;
         if (context.measureText(label.slice(0, middle) + "…").width <= width) low = middle;
@@ -56,7 +58,8 @@ Studio.draw = (() => {
     const classes = new Map();
     const detailed = scale > 0.3;
     for (const line of placed.lines) {
-      if (line.right < view.left || line.left > view.right || line.bottom < view.top || line.top > view.bottom) continue;
+      if (line.right < view.left || line.left > view.right || line.bottom < view.top || line.top > view.bottom)
+        continue;
       if ((line.bottom - line.top + line.right - line.left) * scale < 2) continue;
       const width = Math.round(widthOf(line.bytes) * 2) / 2;
       const key = line.stub ? -width : width;
@@ -69,7 +72,7 @@ Studio.draw = (() => {
       context.lineWidth = Math.max(Math.abs(key), 0.8 / scale);
       context.globalAlpha = key < 0 ? 0.28 : 0.62;
       context.beginPath();
-      for (const line of lines) (detailed ? curve : straight)(context, line.points);
+      for (const line of lines)(detailed ? curve : straight)(context, line.points);
       context.stroke();
     }
     context.globalAlpha = 1;
@@ -111,12 +114,13 @@ Studio.draw = (() => {
     rounded(context, box.x, box.y, box.w, box.h, 10);
     context.fill();
     context.stroke();
-    const size = Math.min(13, 12) ;
+    const size = Math.min(13, 12);
     if (scale * size < 5) return;
     const frame = graph.frames[box.frame];
     context.font = `600 ${size}px system-ui, "DejaVu Sans", sans-serif`;
     context.fillStyle = palette.soft;
-    const title = frame.kernel >= 0 ? `kernel ${text.last(frame.name)}` : frame.blocks ? `${frame.name}  ×${frame.blocks}` : frame.name;
+    const title = frame.kernel >= 0 ? `kernel ${text.last(frame.name)}` : frame.blocks ?
+      `${frame.name}  ×${frame.blocks}` : frame.name;
     context.fillText(fit(context, `▾ ${title}`, box.w - 20), box.x + 12, box.y + 18);
   }
 
@@ -181,15 +185,20 @@ Studio.draw = (() => {
     if (!placed) return;
     context.setTransform(camera.scale * ratio, 0, 0, camera.scale * ratio, camera.x * ratio, camera.y * ratio);
     const view = {
-      left: -camera.x / camera.scale, top: -camera.y / camera.scale,
-      right: (canvas.width / ratio - camera.x) / camera.scale, bottom: (canvas.height / ratio - camera.y) / camera.scale,
+      left: -camera.x / camera.scale,
+      top: -camera.y / camera.scale,
+      right: (canvas.width / ratio - camera.x) / camera.scale,
+      bottom: (canvas.height / ratio - camera.y) / camera.scale,
     };
-    const isVisible = (box) => box.x < view.right && box.x + box.w > view.left && box.y < view.bottom && box.y + box.h > view.top;
+    const isVisible = (box) => box.x < view.right && box.x + box.w > view.left && box.y < view.bottom && box.y +
+      box.h > view.top;
     const visible = placed.boxes.filter(isVisible);
-    for (const box of visible) if (box.isOpen) drawOpenFrame(context, box, scene, palette);
+    for (const box of visible)
+      if (box.isOpen) drawOpenFrame(context, box, scene, palette);
     drawLines(context, scene, view, palette);
     drawChosenLines(context, scene, view, palette);
-    for (const box of visible) if (!box.isOpen) drawBox(context, box, scene, palette);
+    for (const box of visible)
+      if (!box.isOpen) drawBox(context, box, scene, palette);
     outline(context, scene, palette);
     context.setTransform(1, 0, 0, 1, 0, 0);
   }
@@ -219,9 +228,11 @@ Studio.draw = (() => {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, canvas.width, canvas.height);
     if (!placed || !placed.w) return null;
-    const width = canvas.width / ratio - 12, height = canvas.height / ratio - 12;
+    const width = canvas.width / ratio - 12,
+      height = canvas.height / ratio - 12;
     const scale = Math.min(width / Math.max(placed.w, 1), height / Math.max(placed.h, 1));
-    const x = (canvas.width / ratio - placed.w * scale) / 2, y = (canvas.height / ratio - placed.h * scale) / 2;
+    const x = (canvas.width / ratio - placed.w * scale) / 2,
+      y = (canvas.height / ratio - placed.h * scale) / 2;
     context.setTransform(scale * ratio, 0, 0, scale * ratio, x * ratio, y * ratio);
     for (const box of placed.boxes) {
       if (box.isOpen) {

@@ -3,7 +3,10 @@
 
 Studio.graph = (() => {
   const { byId, make, text } = Studio;
-  const canvas = byId("canvas"), minimap = byId("minimap"), stage = byId("stage"), tip = byId("tip");
+  const canvas = byId("canvas"),
+    minimap = byId("minimap"),
+    stage = byId("stage"),
+    tip = byId("tip");
 
   /** What overlays colour by: a value of a node, and how to say it. */
   const overlays = {
@@ -13,8 +16,11 @@ Studio.graph = (() => {
     bytes: { name: "bytes moved", say: text.bytes, of: (node) => sum(node.bytes_read, node.bytes_written) },
     operations: { name: "operations", say: text.operations, of: (node) => number(node.operations) },
     intensity: {
-      name: "intensity", say: (v) => `${v.toPrecision(3)} ops/B`, isRatio: true,
-      of: (node) => number(node.operations), per: (node) => sum(node.bytes_read, node.bytes_written),
+      name: "intensity",
+      say: (v) => `${v.toPrecision(3)} ops/B`,
+      isRatio: true,
+      of: (node) => number(node.operations),
+      per: (node) => sum(node.bytes_read, node.bytes_written),
     },
     memory: { name: "memory in use", say: text.bytes, isMost: true, of: (node) => factOf(node, "live") },
     engine: { name: "engine" },
@@ -22,8 +28,16 @@ Studio.graph = (() => {
   const number = (value) => (typeof value === "number" ? value : null);
   const sum = (a, b) => (typeof a === "number" && typeof b === "number" ? a + b : null);
 
-  const scene = { graph: null, placed: null, camera: { x: 0, y: 0, scale: 1 }, chosen: -1, hovered: -1, marked: [], style: () => ({}) };
-  let open = new Set(), overlay = "kind", sums = null, facts = new Map(), map = null, mapPicture = null, isDue = false, frames = [];
+  const scene = { graph: null, placed: null, camera: { x: 0, y: 0, scale: 1 }, chosen: -1, hovered: -1,
+  marked: [], style: () => ({}) };
+  let open = new Set(),
+    overlay = "kind",
+    sums = null,
+    facts = new Map(),
+    map = null,
+    mapPicture = null,
+    isDue = false,
+    frames = [];
   let openByUser = null; // paths of frames that were opened or closed by hand
 
   // --- values of overlays ---
@@ -33,13 +47,17 @@ Studio.graph = (() => {
     facts = new Map();
     if (report) {
       report.kernels.forEach((kernel, step) => {
-        const known = report.buffers.filter((b) => b.first <= step && step <= b.last && typeof b.bytes === "number");
-        const fact = { engine: kernel.where, live: report.symbols.length ? null : known.reduce((total, b) => total + b.bytes, 0) };
-        for (const name of [kernel.name, ...kernel.operators]) if (!facts.has(name)) facts.set(name, fact);
+        const known = report.buffers.filter((b) => b.first <= step && step <= b.last && typeof b.bytes ===
+          "number");
+        const fact = { engine: kernel.where, live: report.symbols.length ? null : known.reduce((total, b) =>
+            total + b.bytes, 0) };
+        for (const name of [kernel.name, ...kernel.operators])
+          if (!facts.has(name)) facts.set(name, fact);
       });
       if (measured)
         for (const kernel of measured.kernels || [])
-          for (const name of [kernel.name]) if (facts.has(name)) facts.get(name).measured = kernel.time_us;
+          for (const name of [kernel.name])
+            if (facts.has(name)) facts.get(name).measured = kernel.time_us;
     }
     restyle();
   }
@@ -56,7 +74,8 @@ Studio.graph = (() => {
     const add = way.isMost ? Math.max : (a, b) => a + b;
     const ofNode = graph.nodes.map((node) => (node.kind === "constant" ? null : way.of(node)));
     const perNode = way.per ? graph.nodes.map((node) => way.per(node)) : null;
-    const ofFrame = graph.frames.map(() => null), perFrame = graph.frames.map(() => 0);
+    const ofFrame = graph.frames.map(() => null),
+      perFrame = graph.frames.map(() => 0);
     graph.nodes.forEach((node, n) => {
       if (ofNode[n] === null || ofNode[n] === undefined || node.inside) return;
       for (let f = scene.placed.frameOfNode[n]; f >= 0; f = graph.frames[f].parent) {
@@ -93,9 +112,11 @@ Studio.graph = (() => {
       }
       const value = sums.value(box);
       if (value === null || sums.most <= 0) return { bar: Studio.palette().line };
-      const share = way.isRatio ? Math.log(1 + value) / Math.log(1 + sums.most) : Math.sqrt(Math.max(value, 0) / sums.most);
+      const share = way.isRatio ? Math.log(1 + value) / Math.log(1 + sums.most) : Math.sqrt(Math.max(value, 0) /
+        sums.most);
       const color = Studio.rampColor(share);
-      return { fill: `rgb(${color.join(",")})`, bar: `rgb(${color.join(",")})`, ink: Studio.inkOn(color), note: way.say(value) };
+      return { fill: `rgb(${color.join(",")})`, bar: `rgb(${color.join(",")})`, ink: Studio.inkOn(color),
+        note: way.say(value) };
     };
     showLegend(engines);
     mapPicture = null;
@@ -112,7 +133,8 @@ Studio.graph = (() => {
     };
     if (overlay === "kind") {
       const used = new Set(scene.graph.nodes.filter((n) => n.kind !== "constant").map(Studio.kindOf));
-      for (const [kind, [color, name]] of Object.entries(Studio.colors.kinds)) if (used.has(kind)) legend.append(entry(color, name));
+      for (const [kind, [color, name]] of Object.entries(Studio.colors.kinds))
+        if (used.has(kind)) legend.append(entry(color, name));
     } else if (overlay === "engine") {
       engines.forEach((engine, i) => legend.append(entry(Studio.colors.engines[i % 5], engine)));
       if (!engines.length) legend.append("not compiled yet");
@@ -121,7 +143,8 @@ Studio.graph = (() => {
       const ramp = make("i", { class: "ramp" });
       ramp.style.background = `linear-gradient(90deg, ${Studio.palette().ramp.join(",")})`;
       legend.append(make("span", {}, "0", ramp, way.say(sums.most)));
-    } else legend.append(overlay === "measured" ? "nothing is measured yet: History, Measure" : "no values: dynamic dimensions take --size NAME=N");
+    } else legend.append(overlay === "measured" ? "nothing is measured yet: History, Measure" :
+      "no values: dynamic dimensions take --size NAME=N");
   }
 
   // --- the graph, and what of it is open ---
@@ -138,7 +161,8 @@ Studio.graph = (() => {
     const isFirst = !scene.graph;
     scene.graph = graph;
     const paths = pathsOf(graph);
-    open = openByUser ? new Set(paths.map((path, f) => (openByUser.has(path) ? f : -1)).filter((f) => f > 0)) : Studio.place.opened(graph);
+    open = openByUser ? new Set(paths.map((path, f) => (openByUser.has(path) ? f : -1)).filter((f) => f > 0)) :
+      Studio.place.opened(graph);
     scene.hovered = -1;
     place();
     const again = before ? findAcross(graph, before) : -1;
@@ -154,7 +178,8 @@ Studio.graph = (() => {
     const names = new Set([node.id, ...node.operators]);
     let found = graph.nodes.findIndex((n) => n.id === node.id);
     if (found < 0) found = graph.nodes.findIndex((n) => !n.inside && n.operators.some((name) => names.has(name)));
-    if (found < 0) found = graph.nodes.findIndex((n) => [...names].some((name) => n.id.startsWith(name + "/") || name.startsWith(n.id + "/")));
+    if (found < 0) found = graph.nodes.findIndex((n) => [...names].some((name) => n.id.startsWith(name + "/") ||
+      name.startsWith(n.id + "/")));
     return found;
   }
 
@@ -196,7 +221,8 @@ Studio.graph = (() => {
 
   // --- camera ---
 
-  const screenOf = (box) => ({ x: box.x * scene.camera.scale + scene.camera.x, y: box.y * scene.camera.scale + scene.camera.y });
+  const screenOf = (box) => ({ x: box.x * scene.camera.scale + scene.camera.x, y: box.y * scene.camera.scale +
+      scene.camera.y });
 
   function moveTo(box, corner) {
     scene.camera.x = corner.x - box.x * scene.camera.scale;
@@ -224,7 +250,8 @@ Studio.graph = (() => {
     const { camera, placed } = scene;
     if (placed) {
       const most = (size, whole) => [90 - whole * camera.scale, size - 90];
-      const [left, right] = most(canvas.clientWidth, placed.w), [top, bottom] = most(canvas.clientHeight, placed.h);
+      const [left, right] = most(canvas.clientWidth, placed.w), [top, bottom] = most(canvas.clientHeight, placed
+        .h);
       camera.x = Math.max(left, Math.min(right, camera.x));
       camera.y = Math.max(top, Math.min(bottom, camera.y));
     }
@@ -234,7 +261,8 @@ Studio.graph = (() => {
   function fit() {
     const { placed, camera } = scene;
     if (!placed) return;
-    const width = canvas.clientWidth, height = canvas.clientHeight;
+    const width = canvas.clientWidth,
+      height = canvas.clientHeight;
     const whole = Math.min((width - 80) / Math.max(placed.w, 1), (height - 70) / Math.max(placed.h, 1));
     camera.scale = Math.max(0.004, Math.min(1.15, whole));
     camera.x = (width - placed.w * camera.scale) / 2;
@@ -279,8 +307,11 @@ Studio.graph = (() => {
 
   function tellChoice() {
     const box = scene.placed && scene.placed.boxes[scene.chosen];
-    Studio.app.onChoice(box ? { node: box.node >= 0 ? scene.graph.nodes[box.node] : null, number: box.node, frame: box.frame } : null);
-    if (box) Studio.announce(box.node >= 0 ? `${scene.graph.nodes[box.node].id}, ${scene.graph.nodes[box.node].kind}` : `group ${scene.graph.frames[box.frame].name}`);
+    Studio.app.onChoice(box ? { node: box.node >= 0 ? scene.graph.nodes[box.node] : null, number: box.node,
+      frame: box.frame } : null);
+    if (box) Studio.announce(box.node >= 0 ?
+      `${scene.graph.nodes[box.node].id}, ${scene.graph.nodes[box.node].kind}` :
+      `group ${scene.graph.frames[box.frame].name}`);
   }
 
   /** Opens the frames around a node, and chooses and shows it. */
@@ -295,7 +326,8 @@ Studio.graph = (() => {
 
   function revealName(name) {
     const found = scene.graph.nodes.findIndex((n) => n.id === name);
-    const number = found >= 0 ? found : scene.graph.nodes.findIndex((n) => n.operators.includes(name) || n.id.startsWith(name + "/"));
+    const number = found >= 0 ? found : scene.graph.nodes.findIndex((n) => n.operators.includes(name) || n.id
+      .startsWith(name + "/"));
     if (number >= 0) reveal(number);
     return number >= 0;
   }
@@ -306,7 +338,8 @@ Studio.graph = (() => {
     const found = new Set();
     if (scene.placed && wanted.size)
       scene.graph.nodes.forEach((node, n) => {
-        if (node.kind !== "constant" && (wanted.has(node.id) || node.operators.some((name) => wanted.has(name))) && scene.placed.boxOfNode[n] >= 0)
+        if (node.kind !== "constant" && (wanted.has(node.id) || node.operators.some((name) => wanted.has(
+          name))) && scene.placed.boxOfNode[n] >= 0)
           found.add(scene.placed.boxOfNode[n]);
       });
     scene.marked = [...found];
@@ -318,7 +351,8 @@ Studio.graph = (() => {
   function boxAt(x, y) {
     const { placed, camera } = scene;
     if (!placed) return -1;
-    const px = (x - camera.x) / camera.scale, py = (y - camera.y) / camera.scale;
+    const px = (x - camera.x) / camera.scale,
+      py = (y - camera.y) / camera.scale;
     let found = -1;
     placed.boxes.forEach((box, i) => {
       if (px < box.x || py < box.y || px > box.x + box.w || py > box.y + box.h) return;
@@ -389,8 +423,7 @@ Studio.graph = (() => {
       if (event.shiftKey) pan(-event.deltaY * unit, 0);
       else zoom(Math.exp(-Math.max(-120, Math.min(120, event.deltaY * unit)) * 0.0022), ...place2d(event));
       if (event.deltaX && !event.shiftKey) pan(-event.deltaX * unit, 0);
-    },
-    { passive: false },
+    }, { passive: false },
   );
 
   function showTip(number, x, y) {
@@ -405,14 +438,16 @@ Studio.graph = (() => {
       if (bytes) lines.push(`moves ${text.bytes(bytes)}`);
       if (number_(node.operations)) lines.push(`${text.operations(node.operations)} operations`);
       if (node.predicted_us) lines.push(`predicted ${text.time(node.predicted_us)}`);
-    } else lines.push(frame.blocks ? `${frame.blocks} equal blocks, ${text.count(frame.nodes, "node")}` : text.count(frame.nodes, "node"));
+    } else lines.push(frame.blocks ? `${frame.blocks} equal blocks, ${text.count(frame.nodes, "node")}` : text
+      .count(frame.nodes, "node"));
     if (sums && overlays[overlay].of) {
       const value = sums.value(box);
       if (value !== null) lines.push(`${overlays[overlay].name}: ${overlays[overlay].say(value)}`);
     }
     tip.append(make("span", {}, lines.join(" · ")));
     tip.hidden = false;
-    const width = tip.offsetWidth, height = tip.offsetHeight;
+    const width = tip.offsetWidth,
+      height = tip.offsetHeight;
     tip.style.left = `${Math.max(4, Math.min(x + 14, stage.clientWidth - width - 8))}px`;
     tip.style.top = `${y + 18 + height > stage.clientHeight ? y - height - 10 : y + 18}px`;
   }
@@ -430,7 +465,8 @@ Studio.graph = (() => {
     if (direction === "down" || direction === "up") {
       const isDown = direction === "down";
       if (box.isOpen && isDown) target = placed.boxes.findIndex((b) => b.parent === chosen);
-      const ends = placed.links[chosen].map((l) => placed.lines[l]).filter((line) => (isDown ? line.from : line.to) === chosen);
+      const ends = placed.links[chosen].map((l) => placed.lines[l]).filter((line) => (isDown ? line.from : line
+        .to) === chosen);
       // Along the value with the most bytes.
       ends.sort((a, b) => b.bytes - a.bytes);
       if (target < 0 && ends.length) target = isDown ? ends[0].to : ends[0].from;
@@ -439,25 +475,30 @@ Studio.graph = (() => {
       let nearest = Infinity;
       placed.boxes.forEach((other, i) => {
         const distance = (other.x + other.w / 2 - box.x - box.w / 2) * sign;
-        if (other.parent === box.parent && other.row === box.row && distance > 1 && distance < nearest) [nearest, target] = [distance, i];
+        if (other.parent === box.parent && other.row === box.row && distance > 1 && distance < nearest)[
+          nearest, target] = [distance, i];
       });
     }
     if (target < 0) return;
     choose(target);
     const at = screenOf(placed.boxes[target]);
-    if (at.x < 20 || at.y < 20 || at.x > canvas.clientWidth - 140 || at.y > canvas.clientHeight - 60) center(target);
+    if (at.x < 20 || at.y < 20 || at.x > canvas.clientWidth - 140 || at.y > canvas.clientHeight - 60) center(
+      target);
   }
 
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const arrows = { ArrowDown: "down", ArrowUp: "up", ArrowLeft: "left", ArrowRight: "right" };
     const keys = {
-      Enter: () => (scene.chosen >= 0 && scene.placed.boxes[scene.chosen].frame >= 0 ? toggle(scene.chosen) : Studio.app.showSide("node", true)),
-      Backspace: () => scene.chosen >= 0 && scene.placed.boxes[scene.chosen].parent >= 0 && choose(scene.placed.boxes[scene.chosen].parent),
+      Enter: () => (scene.chosen >= 0 && scene.placed.boxes[scene.chosen].frame >= 0 ? toggle(scene
+        .chosen) : Studio.app.showSide("node", true)),
+      Backspace: () => scene.chosen >= 0 && scene.placed.boxes[scene.chosen].parent >= 0 && choose(scene
+        .placed.boxes[scene.chosen].parent),
       Escape: () => choose(-1),
       f: () => scene.chosen >= 0 && center(scene.chosen),
     };
-    if (arrows[event.key] && event.shiftKey) pan(...{ ArrowDown: [0, -80], ArrowUp: [0, 80], ArrowLeft: [80, 0], ArrowRight: [-80, 0] }[event.key]);
+    if (arrows[event.key] && event.shiftKey) pan(...{ ArrowDown: [0, -80], ArrowUp: [0, 80], ArrowLeft: [80,
+        0], ArrowRight: [-80, 0] } [event.key]);
     else if (arrows[event.key]) step(arrows[event.key]);
     else if (keys[event.key]) keys[event.key]();
     else return;
@@ -469,7 +510,8 @@ Studio.graph = (() => {
   function moveByMap(event) {
     if (!map) return;
     const rect = minimap.getBoundingClientRect();
-    const x = (event.clientX - rect.left - map.x) / map.scale, y = (event.clientY - rect.top - map.y) / map.scale;
+    const x = (event.clientX - rect.left - map.x) / map.scale,
+      y = (event.clientY - rect.top - map.y) / map.scale;
     scene.camera.x = canvas.clientWidth / 2 - x * scene.camera.scale;
     scene.camera.y = canvas.clientHeight / 2 - y * scene.camera.scale;
     clamp();
@@ -497,14 +539,18 @@ Studio.graph = (() => {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.strokeStyle = Studio.palette().pick;
     context.lineWidth = 1.5;
-    context.strokeRect(map.x - (camera.x / camera.scale) * map.scale, map.y - (camera.y / camera.scale) * map.scale,
+    context.strokeRect(map.x - (camera.x / camera.scale) * map.scale, map.y - (camera.y / camera.scale) * map
+      .scale,
       (canvas.clientWidth / camera.scale) * map.scale, (canvas.clientHeight / camera.scale) * map.scale);
   }
 
   // --- search ---
 
-  const search = byId("search"), results = byId("results");
-  let hits = [], hit = 0;
+  const search = byId("search"),
+    results = byId("results");
+  let hits = [],
+    hit = 0;
+
   function find() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     hits = [];
@@ -518,15 +564,21 @@ Studio.graph = (() => {
     showHits();
     mark(hits.slice(0, 500).map((n) => scene.graph.nodes[n].id));
   }
+
   function showHits() {
     const shown = hits.slice(0, 60);
     results.replaceChildren(
       ...shown.map((n, i) =>
-        make("li", { role: "option", id: `hit-${i}`, "aria-selected": String(i === hit), onmousedown: (event) => { event.preventDefault(); hit = i; take(); } },
+        make("li", { role: "option", id: `hit-${i}`, "aria-selected": String(i === hit), onmousedown: (
+            event) => { event.preventDefault();
+              hit = i;
+              take(); } },
           make("small", {}, scene.graph.nodes[n].kind), scene.graph.nodes[n].id)),
     );
-    if (search.value && !hits.length) results.append(make("li", { role: "option", "aria-disabled": "true" }, "no node has these words"));
-    if (hits.length > shown.length) results.append(make("li", { role: "option", "aria-disabled": "true" }, `and ${hits.length - shown.length} more`));
+    if (search.value && !hits.length) results.append(make("li", { role: "option", "aria-disabled": "true" },
+      "no node has these words"));
+    if (hits.length > shown.length) results.append(make("li", { role: "option", "aria-disabled": "true" },
+      `and ${hits.length - shown.length} more`));
     results.hidden = !search.value;
     search.setAttribute("aria-expanded", String(!results.hidden));
     if (shown.length) search.setAttribute("aria-activedescendant", `hit-${hit}`);
@@ -534,6 +586,7 @@ Studio.graph = (() => {
     const active = byId(`hit-${hit}`);
     if (active) active.scrollIntoView({ block: "nearest" });
   }
+
   function take() {
     if (hits[hit] === undefined) return;
     results.hidden = true;
@@ -543,14 +596,16 @@ Studio.graph = (() => {
   }
   search.addEventListener("input", find);
   search.addEventListener("focus", () => search.value && find());
-  search.addEventListener("blur", () => { results.hidden = true; search.setAttribute("aria-expanded", "false"); mark([]); });
+  search.addEventListener("blur", () => { results.hidden = true;
+    search.setAttribute("aria-expanded", "false");
+    mark([]); });
   search.addEventListener("keydown", (event) => {
     const most = Math.min(hits.length, 60);
     if (event.key === "ArrowDown" && most) hit = (hit + 1) % most;
     else if (event.key === "ArrowUp" && most) hit = (hit + most - 1) % most;
     else if (event.key === "Enter") return take();
-    else if (event.key === "Escape") { search.value = ""; find(); return canvas.focus(); }
-    else return;
+    else if (event.key === "Escape") { search.value = "";
+      find(); return canvas.focus(); } else return;
     event.preventDefault();
     showHits();
   });
@@ -599,7 +654,26 @@ Studio.graph = (() => {
   }
 
   return {
-    show, choose, reveal, revealName, mark, zoom, pan, fit, fitReadable, openAll, toggle, setFacts, setOverlay, restyle, resize, chosenNode, findAcross,
-    overlay: () => overlay, scene, focus: () => canvas.focus(), drawTimes: () => frames.slice(),
+    show,
+    choose,
+    reveal,
+    revealName,
+    mark,
+    zoom,
+    pan,
+    fit,
+    fitReadable,
+    openAll,
+    toggle,
+    setFacts,
+    setOverlay,
+    restyle,
+    resize,
+    chosenNode,
+    findAcross,
+    overlay: () => overlay,
+    scene,
+    focus: () => canvas.focus(),
+    drawTimes: () => frames.slice(),
   };
 })();

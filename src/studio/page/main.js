@@ -3,9 +3,14 @@
 
 Studio.app = (() => {
   const { byId, make, text } = Studio;
-  let state = null, entry = 0, phase = null, graph = null;
-  let reports = new Map(), measured = new Map();
-  let isAsking = 0, hasTimer = false;
+  let state = null,
+    entry = 0,
+    phase = null,
+    graph = null;
+  let reports = new Map(),
+    measured = new Map();
+  let isAsking = 0,
+    hasTimer = false;
 
   // --- data of an entry of the history ---
 
@@ -41,7 +46,8 @@ Studio.app = (() => {
     showHistoryButtons();
     Studio.steps.showHistory();
     Studio.steps.showRecipe();
-    const first = graphPhases().includes(wanted.phase) ? wanted.phase : graphPhases().includes("layout") && Studio.data.isExport ? "layout" : graphPhases()[0];
+    const first = graphPhases().includes(wanted.phase) ? wanted.phase : graphPhases().includes("layout") &&
+      Studio.data.isExport ? "layout" : graphPhases()[0];
     if (wanted.overlay) byId("overlay").value = wanted.overlay;
     await setPhase(first);
     if (graph) {
@@ -60,7 +66,8 @@ Studio.app = (() => {
     const notice = byId("notice");
     const again = make("button", { class: "button main", onclick: () => location.reload() }, "Try again");
     notice.replaceChildren(make("h2", {}, title), make("pre", { class: "fault" }, message),
-      make("p", {}, Studio.data.isExport ? "" : "The terminal says the same: ", Studio.data.isExport ? "" : make("code", {}, state ? state.command : "headrace explain MODEL")), again);
+      make("p", {}, Studio.data.isExport ? "" : "The terminal says the same: ", Studio.data.isExport ? "" :
+        make("code", {}, state ? state.command : "headrace explain MODEL")), again);
     notice.hidden = false;
   }
 
@@ -79,9 +86,11 @@ Studio.app = (() => {
     if (own !== isAsking) return;
     byId("notice").hidden = true;
     graph = found;
-    if (!graph.nodes.some((node) => node.kind !== "constant" && node.kind !== "input" && node.kind !== "output")) {
+    if (!graph.nodes.some((node) => node.kind !== "constant" && node.kind !== "input" && node.kind !==
+      "output")) {
       const notice = byId("notice");
-      notice.replaceChildren(make("h2", {}, "Nothing is computed here"), make("p", {}, "The program has no operators after this phase: its outputs are inputs or constants."));
+      notice.replaceChildren(make("h2", {}, "Nothing is computed here"), make("p", {},
+        "The program has no operators after this phase: its outputs are inputs or constants."));
       notice.hidden = false;
     }
     Studio.graph.show(graph);
@@ -101,32 +110,40 @@ Studio.app = (() => {
       await Studio.busy.during("listing steps", Studio.steps.load);
       Studio.graph.choose(Studio.graph.scene.chosen);
     } catch (error) {
-      byId("totals").replaceChildren(make("div", {}, make("dt", {}, "does not compile"), make("dd", { class: "fault" }, error.message.slice(0, 120))));
+      byId("totals").replaceChildren(make("div", {}, make("dt", {}, "does not compile"), make(
+      "dd", { class: "fault" }, error.message.slice(0, 120))));
       byId("steps").replaceChildren(make("p", { class: "fault" }, error.message));
     }
   }
 
   async function showTotals() {
-    const report = reports.get(entry), first = reports.get(0);
+    const report = reports.get(entry),
+      first = reports.get(0);
     const plan = graphPhases().includes("schedule") ? await graphOf(entry, "schedule").catch(() => null) : null;
     const time = plan ? plan.nodes.reduce((sum, node) => sum + (node.predicted_us || 0), 0) : null;
     const total = (name, value, was, say) => {
       const differs = typeof was === "number" && typeof value === "number" && was !== value;
-      return make("div", {}, make("dt", {}, name), make("dd", {}, say(value), differs ? make("small", { class: value < was ? "less" : "more" }, ` ${value < was ? "−" : "+"}${was ? Math.abs((100 * (value - was)) / was).toPrecision(2) + "%" : ""}`) : ""));
+      return make("div", {}, make("dt", {}, name), make("dd", {}, say(value), differs ? make(
+        "small", { class: value < was ? "less" : "more" },
+        ` ${value < was ? "−" : "+"}${was ? Math.abs((100 * (value - was)) / was).toPrecision(2) + "%" : ""}`
+        ) : ""));
     };
     const before = entry !== 0 && first ? first : null;
     byId("totals").replaceChildren(
       total("kernels", report.after.kernels, before && before.after.kernels, String),
       total("bytes moved", report.after.bytes_moved, before && before.after.bytes_moved, text.bytes),
       ...(time ? [total("predicted, 1 thread", time, null, text.time)] : []),
-      ...(report.peak_bytes !== null ? [total("peak memory", report.peak_bytes, before && before.peak_bytes, text.bytes)] : []),
+      ...(report.peak_bytes !== null ? [total("peak memory", report.peak_bytes, before && before.peak_bytes,
+        text.bytes)] : []),
     );
   }
 
   function showPhases() {
     byId("phases").replaceChildren(...graphPhases().map((name, i) => {
       const info = phases().find((each) => each.name === name);
-      return make("button", { role: "radio", "aria-checked": String(name === phase), tabindex: name === phase ? "0" : "-1", title: `${info.summary} (${i + 1})`, onclick: () => setPhase(name) }, name);
+      return make("button", { role: "radio", "aria-checked": String(name === phase), tabindex: name ===
+            phase ? "0" : "-1", title: `${info.summary} (${i + 1})`, onclick: () => setPhase(name) },
+        name);
     }));
   }
 
@@ -147,7 +164,8 @@ Studio.app = (() => {
   async function refresh() {
     const before = JSON.stringify(state.entries.slice(0, state.current + 1));
     const found = await Studio.data.get("state");
-    const wasSame = found.entries.every((each, i) => state.entries[i] && state.entries[i].recipe === each.recipe);
+    const wasSame = found.entries.every((each, i) => state.entries[i] && state.entries[i].recipe === each
+      .recipe);
     state = found;
     entry = state.current;
     if (!wasSame) {
@@ -206,6 +224,7 @@ Studio.app = (() => {
   }
 
   const sides = ["node", "steps", "recipe", "history"];
+
   function showSide(name, takesFocus) {
     for (const each of sides) {
       byId(each).hidden = each !== name;
@@ -223,6 +242,7 @@ Studio.app = (() => {
       return null;
     }
   }
+
   function localStorageSet(key, value) {
     try {
       localStorage.setItem(key, value);
@@ -230,12 +250,15 @@ Studio.app = (() => {
       // A page without storage asks again.
     }
   }
-  const localTheme = () => localStorageGet("headrace-theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  const localTheme = () => localStorageGet("headrace-theme") || (matchMedia("(prefers-color-scheme: dark)")
+    .matches ? "dark" : "light");
+
   function setTheme(name) {
     document.documentElement.dataset.theme = name;
     Studio.graph.restyle();
     if (!byId("machine").hidden && state) Studio.machine.show();
   }
+
   function switchTheme() {
     const name = Studio.theme() === "dark" ? "light" : "dark";
     localStorageSet("headrace-theme", name);
@@ -246,6 +269,7 @@ Studio.app = (() => {
   function readAddress() {
     return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   }
+
   function writeAddress() {
     if (!phase) return;
     const shown = { phase };
@@ -266,24 +290,48 @@ Studio.app = (() => {
   // --- help ---
 
   const keyTable = [
-    ["1 … 5", "phase of the compiler"], ["/", "search"], ["← ↑ → ↓", "next node along values, or in the row"], ["Enter", "open or close a group; details of a node"],
-    ["Backspace", "the group around it"], ["Shift ← ↑ → ↓", "move the picture"], ["+  −  0", "zoom in, zoom out, fit"], ["e  c", "open, close all groups"], ["f", "bring the chosen node to the middle"],
-    ["o", "next colouring"], ["m  p", "machine, program"], ["n  s  y  h", "node, steps, recipe, history"], ["u  r", "undo, redo"], ["t", "light or dark"], ["g", "go to the graph"], ["Esc", "let go"],
+    ["1 … 5", "phase of the compiler"],
+    ["/", "search"],
+    ["← ↑ → ↓", "next node along values, or in the row"],
+    ["Enter", "open or close a group; details of a node"],
+    ["Backspace", "the group around it"],
+    ["Shift ← ↑ → ↓", "move the picture"],
+    ["+  −  0", "zoom in, zoom out, fit"],
+    ["e  c", "open, close all groups"],
+    ["f", "bring the chosen node to the middle"],
+    ["o", "next colouring"],
+    ["m  p", "machine, program"],
+    ["n  s  y  h", "node, steps, recipe, history"],
+    ["u  r", "undo, redo"],
+    ["t", "light or dark"],
+    ["g", "go to the graph"],
+    ["Esc", "let go"],
   ];
+
   function showGuide() {
     const guide = byId("guide");
     guide.replaceChildren(
       make("h2", { id: "guide-title" }, "Headrace Studio"),
-      make("p", {}, "A program, from what the model says to the kernels that run. Lines are as wide as the bytes that go along them."),
+      make("p", {},
+        "A program, from what the model says to the kernels that run. Lines are as wide as the bytes that go along them."
+        ),
       make("h3", {}, "Three things to try"),
-      make("p", {}, "1. Go through the phases at the top: the same operators, fused into kernels, stay where they were."),
-      make("p", {}, "2. Colour by predicted time or bytes moved, and click what stands out: the panel shows what it reads, writes and is."),
-      make("p", {}, "3. Steps lists what could be done otherwise. Preview compiles a copy and says what it would gain; Apply takes the step; u undoes it."),
+      make("p", {},
+        "1. Go through the phases at the top: the same operators, fused into kernels, stay where they were."),
+      make("p", {},
+        "2. Colour by predicted time or bytes moved, and click what stands out: the panel shows what it reads, writes and is."
+        ),
+      make("p", {},
+        "3. Steps lists what could be done otherwise. Preview compiles a copy and says what it would gain; Apply takes the step; u undoes it."
+        ),
       make("h3", {}, "Keys"),
-      make("div", { class: "keys" }, keyTable.flatMap(([key, what]) => [make("kbd", {}, key), make("span", {}, what)])),
-      make("div", { class: "actions" }, make("button", { class: "button main", onclick: () => guide.close() }, "Start")),
+      make("div", { class: "keys" }, keyTable.flatMap(([key, what]) => [make("kbd", {}, key), make("span", {},
+        what)])),
+      make("div", { class: "actions" }, make("button", { class: "button main", onclick: () => guide.close() },
+        "Start")),
     );
-    guide.addEventListener("close", () => { localStorageSet("headrace-guide", "seen"); Studio.graph.focus(); }, { once: true });
+    guide.addEventListener("close", () => { localStorageSet("headrace-guide", "seen");
+      Studio.graph.focus(); }, { once: true });
     guide.showModal();
   }
 
@@ -297,10 +345,26 @@ Studio.app = (() => {
       Studio.graph.setOverlay(select.options[(select.selectedIndex + 1) % select.options.length].value);
     };
     const keys = {
-      "/": () => byId("search").focus(), "?": showGuide, "+": () => Studio.graph.zoom(1.25), "=": () => Studio.graph.zoom(1.25), "-": () => Studio.graph.zoom(0.8), 0: Studio.graph.fit,
-      e: () => Studio.graph.openAll(true), c: () => Studio.graph.openAll(false), o: nextOverlay, m: () => showView("machine"), p: () => showView("program"), t: switchTheme,
-      n: () => showSide("node", true), s: () => showSide("steps", true), y: () => showSide("recipe", true), h: () => showSide("history", true), u: () => goTo(entry - 1), r: () => goTo(entry + 1),
-      g: () => { showView("program"); Studio.graph.focus(); },
+      "/": () => byId("search").focus(),
+      "?": showGuide,
+      "+": () => Studio.graph.zoom(1.25),
+      "=": () => Studio.graph.zoom(1.25),
+      "-": () => Studio.graph.zoom(0.8),
+      0: Studio.graph.fit,
+      e: () => Studio.graph.openAll(true),
+      c: () => Studio.graph.openAll(false),
+      o: nextOverlay,
+      m: () => showView("machine"),
+      p: () => showView("program"),
+      t: switchTheme,
+      n: () => showSide("node", true),
+      s: () => showSide("steps", true),
+      y: () => showSide("recipe", true),
+      h: () => showSide("history", true),
+      u: () => goTo(entry - 1),
+      r: () => goTo(entry + 1),
+      g: () => { showView("program");
+        Studio.graph.focus(); },
     };
     if (/^[1-9]$/.test(event.key) && names[Number(event.key) - 1]) setPhase(names[Number(event.key) - 1]);
     else if (keys[event.key]) keys[event.key]();
@@ -313,7 +377,7 @@ Studio.app = (() => {
     list.addEventListener("keydown", (event) => {
       const buttons = [...list.querySelectorAll("button")];
       const at = buttons.indexOf(document.activeElement);
-      const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+      const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 } [event.key];
       if (to === undefined || at < 0) return;
       event.preventDefault();
       event.stopPropagation();
@@ -328,9 +392,11 @@ Studio.app = (() => {
   byId("redo").addEventListener("click", () => goTo(entry + 1));
   byId("theme").addEventListener("click", switchTheme);
   byId("help").addEventListener("click", showGuide);
-  byId("command").addEventListener("click", () => navigator.clipboard && navigator.clipboard.writeText(byId("command").textContent).catch(() => {}));
+  byId("command").addEventListener("click", () => navigator.clipboard && navigator.clipboard.writeText(byId(
+    "command").textContent).catch(() => {}));
 
-  const grip = byId("grip"), side = document.querySelector(".side");
+  const grip = byId("grip"),
+    side = document.querySelector(".side");
   const widen = (width) => (side.style.width = `${Math.max(260, Math.min(innerWidth * 0.6, width))}px`);
   grip.addEventListener("pointerdown", (event) => grip.setPointerCapture(event.pointerId));
   grip.addEventListener("pointermove", (event) => event.buttons && widen(innerWidth - event.clientX));
@@ -340,9 +406,25 @@ Studio.app = (() => {
   });
 
   return {
-    start, refresh, setPhase, goTo, showView, showSide, onChoice, onView: writeAddress, phases, graphPhases, graphOf, reportOf,
-    state: () => state, entry: () => entry, phase: () => phase,
-    graphAt: (name) => graphOf(entry, name), report: () => reportOf(entry), reportNow: () => reports.get(entry), reportAt: (number) => reports.get(number),
+    start,
+    refresh,
+    setPhase,
+    goTo,
+    showView,
+    showSide,
+    onChoice,
+    onView: writeAddress,
+    phases,
+    graphPhases,
+    graphOf,
+    reportOf,
+    state: () => state,
+    entry: () => entry,
+    phase: () => phase,
+    graphAt: (name) => graphOf(entry, name),
+    report: () => reportOf(entry),
+    reportNow: () => reports.get(entry),
+    reportAt: (number) => reports.get(number),
     measuredNow: () => measured.get(entry),
     setMeasured(number, result) {
       measured.set(number, result);

@@ -3,8 +3,15 @@
 "use strict";
 
 Studio.place = (() => {
-  const nodeHeight = 30, frameHeight = 40, gap = 22, rowGap = 36, passWidth = 6, passHeight = 4, emptyHeight = 0;
-  const padding = 18, header = 26;
+  const nodeHeight = 30,
+    frameHeight = 40,
+    gap = 22,
+    rowGap = 36,
+    passWidth = 6,
+    passHeight = 4,
+    emptyHeight = 0;
+  const padding = 18,
+    header = 26;
 
   const labelWidth = (name) => 34 + 6.6 * Math.max(5, Math.min(26, Studio.text.last(name).length));
 
@@ -15,7 +22,8 @@ Studio.place = (() => {
     const offsets = centers.map((_, i) => (offset += i ? apart[i - 1] : 0));
     centers.forEach((center, i) => {
       pools.push({ sum: (center - offsets[i]) * weights[i], weight: weights[i], count: 1 });
-      while (pools.length > 1 && pools[pools.length - 2].sum / pools[pools.length - 2].weight > pools[pools.length - 1].sum / pools[pools.length - 1].weight) {
+      while (pools.length > 1 && pools[pools.length - 2].sum / pools[pools.length - 2].weight > pools[pools
+          .length - 1].sum / pools[pools.length - 1].weight) {
         const last = pools.pop();
         const before = pools[pools.length - 1];
         before.sum += last.sum;
@@ -24,17 +32,20 @@ Studio.place = (() => {
       }
     });
     const result = [];
-    for (const pool of pools) for (let i = 0; i < pool.count; ++i) result.push(pool.sum / pool.weight + offsets[result.length]);
+    for (const pool of pools)
+      for (let i = 0; i < pool.count; ++i) result.push(pool.sum / pool.weight + offsets[result.length]);
     return result;
   }
 
   /** Sizes and places inside a frame, relative to its corner. */
   function inside(graph, number, isOpen, known) {
     const frame = graph.frames[number];
-    const sizes = frame.items.map(([node, inner]) => (inner >= 0 ? sizeOf(graph, inner, isOpen, known) : { w: labelWidth(graph.nodes[node].id), h: nodeHeight }));
+    const sizes = frame.items.map(([node, inner]) => (inner >= 0 ? sizeOf(graph, inner, isOpen, known) :
+    { w: labelWidth(graph.nodes[node].id), h: nodeHeight }));
     const centers = new Float64Array(frame.places.length);
     const tops = new Float64Array(frame.places.length);
-    let left = Infinity, right = -Infinity;
+    let left = Infinity,
+      right = -Infinity;
     let y = number === 0 ? 0 : header + 6;
     // Boxes that grew push their neighbours; the rest stays in line with what it was.
     for (const row of frame.rows) {
@@ -65,12 +76,14 @@ Studio.place = (() => {
     const title = number === 0 ? 0 : 70 + 6.6 * Math.min(40, frame.name.length);
     const w = Math.max(right - left + 2 * edge, title);
     const shift = (w - (right - left) - 2 * edge) / 2;
-    if (shift > 0) for (let p = 0; p < centers.length; ++p) centers[p] += shift;
+    if (shift > 0)
+      for (let p = 0; p < centers.length; ++p) centers[p] += shift;
     return { w, h: Math.max(y - rowGap, 0) + (number === 0 ? 0 : padding), sizes, centers, tops };
   }
 
   function sizeOf(graph, number, isOpen, known) {
-    if (!isOpen(number)) return { w: labelWidth(graph.frames[number].name) + (graph.frames[number].blocks ? 64 : 24), h: frameHeight };
+    if (!isOpen(number)) return { w: labelWidth(graph.frames[number].name) + (graph.frames[number].blocks ? 64 :
+        24), h: frameHeight };
     if (!known.has(number)) known.set(number, inside(graph, number, isOpen, known));
     return known.get(number);
   }
@@ -81,7 +94,8 @@ Studio.place = (() => {
   function compose(graph, open) {
     const known = new Map();
     const isOpen = (number) => number === 0 || open.has(number);
-    const boxes = [], lines = [];
+    const boxes = [],
+      lines = [];
     const boxOfNode = new Int32Array(graph.nodes.length).fill(-1);
     const boxOfFrame = new Int32Array(graph.frames.length).fill(-1);
 
@@ -92,7 +106,8 @@ Studio.place = (() => {
       const around = boxOfFrame[number];
       frame.items.forEach(([node, inner], item) => {
         const size = own.sizes[item];
-        const box = { x: x + own.centers[item] - size.w / 2, y: y + own.tops[item], w: size.w, h: size.h, node, frame: inner, depth, parent: around, row: frame.places[item][1] };
+        const box = { x: x + own.centers[item] - size.w / 2, y: y + own.tops[item], w: size.w, h: size.h,
+          node, frame: inner, depth, parent: around, row: frame.places[item][1] };
         if (inner >= 0) box.node = graph.frames[inner].kernel;
         box.isOpen = inner >= 0 && isOpen(inner);
         boxOfItem.push(boxes.length);
@@ -102,8 +117,11 @@ Studio.place = (() => {
         if (box.isOpen) addFrame(inner, box.x, box.y, depth + 1);
       });
       for (const [from, to, bytes, route, edges] of frame.links) {
-        const a = boxes[boxOfItem[from]], b = boxes[boxOfItem[to]];
-        const points = [[a.x + a.w / 2, a.y + a.h]];
+        const a = boxes[boxOfItem[from]],
+          b = boxes[boxOfItem[to]];
+        const points = [
+          [a.x + a.w / 2, a.y + a.h]
+        ];
         for (const p of route) points.push([x + own.centers[p], y + own.tops[p]]);
         points.push([b.x + b.w / 2, b.y]);
         lines.push({ points, bytes, from: boxOfItem[from], to: boxOfItem[to], edges, back: b.y < a.y + a.h });
@@ -113,11 +131,17 @@ Studio.place = (() => {
         const border = boxes[around];
         for (const [item, bytes] of frame.enters) {
           const b = boxes[boxOfItem[item]];
-          lines.push({ points: [[border.x + border.w / 2, border.y + header], [b.x + b.w / 2, b.y]], bytes, from: around, to: boxOfItem[item], stub: true });
+          lines.push({ points: [
+              [border.x + border.w / 2, border.y + header],
+              [b.x + b.w / 2, b.y]
+            ], bytes, from: around, to: boxOfItem[item], stub: true });
         }
         for (const [item, bytes] of frame.leaves) {
           const a = boxes[boxOfItem[item]];
-          lines.push({ points: [[a.x + a.w / 2, a.y + a.h], [border.x + border.w / 2, border.y + border.h]], bytes, from: boxOfItem[item], to: around, stub: true });
+          lines.push({ points: [
+              [a.x + a.w / 2, a.y + a.h],
+              [border.x + border.w / 2, border.y + border.h]
+            ], bytes, from: boxOfItem[item], to: around, stub: true });
         }
       }
     }
@@ -127,11 +151,13 @@ Studio.place = (() => {
     // Nodes in closed frames are where the frame is.
     const frameOfNode = new Int32Array(graph.nodes.length).fill(-1);
     graph.frames.forEach((frame, number) => {
-      for (const [node] of frame.items) if (node >= 0) frameOfNode[node] = number;
+      for (const [node] of frame.items)
+        if (node >= 0) frameOfNode[node] = number;
       if (frame.kernel >= 0) frameOfNode[frame.kernel] = frame.parent;
     });
     for (let n = 0; n < boxOfNode.length; ++n)
-      for (let f = frameOfNode[n]; boxOfNode[n] < 0 && f >= 0; f = graph.frames[f].parent) boxOfNode[n] = boxOfFrame[f];
+      for (let f = frameOfNode[n]; boxOfNode[n] < 0 && f >= 0; f = graph.frames[f].parent) boxOfNode[n] =
+        boxOfFrame[f];
     for (const line of lines) {
       line.top = Math.min(...line.points.map((p) => p[1]));
       line.bottom = Math.max(...line.points.map((p) => p[1]));
@@ -153,7 +179,8 @@ Studio.place = (() => {
     const queue = [0];
     while (queue.length) {
       const number = queue.shift();
-      const inner = graph.frames[number].items.map(([, f]) => f).filter((f) => f >= 0 && graph.frames[f].kernel < 0);
+      const inner = graph.frames[number].items.map(([, f]) => f).filter((f) => f >= 0 && graph.frames[f].kernel <
+        0);
       inner.sort((a, b) => graph.frames[a].items.length - graph.frames[b].items.length);
       for (const f of inner) {
         const frame = graph.frames[f];

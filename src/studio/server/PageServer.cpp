@@ -1,8 +1,8 @@
 #include "studio/server/PageServer.h"
 
 #include "runtime/system/Error.h"
-#include "studio/server/RequestHead.h"
 
+#include "studio/server/RequestHead.h"
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -27,8 +27,8 @@ thread_local bool closesAtOnce = false;
 std::string randomToken() {
   unsigned char bytes[16];
   if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes))
-    throw Error(ErrorKind::Io, std::string("no random bytes for the token: ") +
-                                   std::strerror(errno));
+    throw Error(ErrorKind::Io,
+                std::string("no random bytes for the token: ") + std::strerror(errno));
   std::string token;
   for (unsigned char byte : bytes) {
     token += "0123456789abcdef"[byte >> 4];

@@ -1,8 +1,8 @@
 #include "studio/server/Program.h"
 
 #include "runtime/system/Error.h"
-#include "studio/server/ViewJson.h"
 
+#include "studio/server/ViewJson.h"
 #include <algorithm>
 #include <fstream>
 #include <semaphore>
@@ -155,9 +155,9 @@ std::vector<Json> Program::measured(const std::vector<std::string> &recipes, dou
   std::vector<std::vector<Json>> turns(recipes.size());
   for (int turn = 0; turn < kTurns; ++turn)
     for (size_t r = 0; r < recipes.size(); ++r)
-      turns[r].push_back(parsed(run(
-          {"bench", "--json", "--profile", "--seconds=" + std::to_string(secondsEach / kTurns)},
-          recipes[r])));
+      turns[r].push_back(parsed(
+          run({"bench", "--json", "--profile", "--seconds=" + std::to_string(secondsEach / kTurns)},
+              recipes[r])));
   std::vector<Json> results;
   for (std::vector<Json> &each : turns) {
     std::ranges::sort(each, {}, [](const Json &result) {

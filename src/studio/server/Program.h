@@ -3,7 +3,6 @@
 
 #include "studio/layout/ProgramLayout.h"
 #include "studio/server/Command.h"
-
 #include <filesystem>
 #include <future>
 #include <list>
@@ -19,7 +18,7 @@ struct ProgramOptions {
   std::vector<std::string> common;
 };
 
-/// What a recipe makes of the program in numbers; nothing where they depend on dynamic dimensions.
+/// What a recipe makes of the program in numbers; nothing if they depend on dynamic dimensions.
 struct ProgramSummary {
   int kernels = 0;
   std::optional<int64_t> bytes, operations;

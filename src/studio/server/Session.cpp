@@ -1,9 +1,9 @@
 #include "studio/server/Session.h"
 
 #include "runtime/system/Error.h"
+
 #include "studio/server/Steps.h"
 #include "studio/server/ViewJson.h"
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -185,7 +185,8 @@ Json Session::measure(const Json &body) {
       recipes.push_back(history[entry.get<size_t>()].recipe);
     }
   }
-  return {{"results", program.measured(recipes, std::clamp(body.value("seconds", 1.5), 0.1, 60.0))}};
+  return {
+      {"results", program.measured(recipes, std::clamp(body.value("seconds", 1.5), 0.1, 60.0))}};
 }
 
 Json Session::exported() {

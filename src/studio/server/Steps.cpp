@@ -10,9 +10,9 @@ namespace {
 /// Verbs that decide the same question.
 std::string questionOf(const std::string &verb) {
   static const std::map<std::string, std::string> questions = {
-      {"fuse", "kernel"},    {"merge", "kernel"},   {"separate", "kernel"}, {"fold", "fold"},
-      {"leave", "fold"},     {"keep", "keep"},      {"recompute", "keep"},  {"kernel", "schedule"},
-      {"plan", "plan"},      {"follow", "follow"}};
+      {"fuse", "kernel"}, {"merge", "kernel"}, {"separate", "kernel"}, {"fold", "fold"},
+      {"leave", "fold"},  {"keep", "keep"},    {"recompute", "keep"},  {"kernel", "schedule"},
+      {"plan", "plan"},   {"follow", "follow"}};
   auto found = questions.find(verb);
   return found == questions.end() ? verb : found->second;
 }

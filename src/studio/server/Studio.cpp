@@ -2,6 +2,7 @@
 
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
+
 #include "studio/page/Files.h"
 #include "studio/server/ViewJson.h"
 
@@ -11,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Scripts read it before anything else: null where a server answers.
+// Scripts read it before anything else: null if a server answers.
 constexpr std::string_view kNoData = "window.headraceData = null;\n";
 
 } // namespace

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "studio/server/Session.h"
-
 #include <filesystem>
 
 namespace headrace::studio {

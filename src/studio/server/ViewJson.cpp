@@ -20,8 +20,8 @@ json frameJson(const Frame &frame) {
     const Frame::Link &link = frame.links[l];
     links.push_back({link.from, link.to, link.bytes, frame.layout.routes[l], link.edges});
   }
-  return {{"name", frame.name},     {"parent", frame.parent}, {"kernel", frame.kernel},
-          {"blocks", frame.blocks}, {"nodes", frame.nodes},   {"items", items},
+  return {{"name", frame.name},     {"parent", frame.parent},    {"kernel", frame.kernel},
+          {"blocks", frame.blocks}, {"nodes", frame.nodes},      {"items", items},
           {"places", places},       {"rows", frame.layout.rows}, {"links", links},
           {"enters", frame.enters}, {"leaves", frame.leaves}};
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "studio/layout/ProgramLayout.h"
-
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 

@@ -16,7 +16,7 @@ public:
   static Work callWork(const ProductShape &shape, DType type);
   /// The product that the first parameters of a call say.
   static ProductShape shapeOfCall(const LibraryCall &call);
-  /// Adds what a call in place of the operator moves: its operands once, and its result again for
+  /// Adds what a call instead of the operator moves: its operands once, and its result again for
   /// what follows it, which is a kernel of its own.
   static void addMovement(Work &work, mlir::Operation *op);
 

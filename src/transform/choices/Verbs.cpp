@@ -125,7 +125,7 @@ const Verb plan{"plan",    "",    Object::Word, "decides how kernels are planned
 const Verb pack{"pack",
                 "by",
                 Object::Number,
-                "stores constant weights in tiles of so many columns",
+                "stores constant weights in tiles of this many columns",
                 "a matmul or convolution with constant weights",
                 "",
                 true,

@@ -86,7 +86,9 @@ def test_libsvm(tmp_path) -> None:
     expected = [[0.5, 0, 2, 1], [0, 4, 0, -1], [0, 0, 0, 1]]
     for name in ("X", "Y"):
         found = left[name]
-        np.testing.assert_array_equal(found.toarray() if hasattr(found, "toarray") else found, expected)
+        np.testing.assert_array_equal(
+            found.toarray() if hasattr(found, "toarray") else found, expected
+        )
     path.write_text("1 0:5\n")
     with pytest.raises(hr.errors.Error, match=r"data.libsvm:1: expected COLUMN:VALUE .*got '0:5'"):
         hr.script(f'X = read("{path}")')()

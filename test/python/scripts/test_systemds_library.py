@@ -23,7 +23,9 @@ def conformance(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 def test_every_case_is_recorded() -> None:
     recorded = recorded_library()
-    assert [case.name for case in library_cases() if recorded[case.name]["check"] != case.check] == []
+    assert [
+        case.name for case in library_cases() if recorded[case.name]["check"] != case.check
+    ] == []
     assert len({case.function for case in library_cases()}) == 199
 
 

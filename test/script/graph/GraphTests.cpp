@@ -208,10 +208,10 @@ TEST(Graph, SumsAndTracesOfProductsNeedNoProduct) {
     return dag.nodes[id].known.rows.text() + " x " + dag.nodes[id].known.cols.text();
   };
   EXPECT_EQ(operationName(node("a")), "sum");
-  EXPECT_EQ(size(node("a").inputs[0]), "1000 x 20"); // X * t(Y)
-  EXPECT_EQ(size(node("b").inputs[1]), "20 x 1");    // X %*% rowSums(Y)
-  EXPECT_EQ(size(node("c").inputs[0]), "1 x 20");    // colSums(X) %*% Y
-  EXPECT_EQ(operationName(node("f")), "t");          // t(rowSums(X))
+  EXPECT_EQ(size(node("a").inputs[0]), "1000 x 20");             // X * t(Y)
+  EXPECT_EQ(size(node("b").inputs[1]), "20 x 1");                // X %*% rowSums(Y)
+  EXPECT_EQ(size(node("c").inputs[0]), "1 x 20");                // colSums(X) %*% Y
+  EXPECT_EQ(operationName(node("f")), "t");                      // t(rowSums(X))
   EXPECT_EQ(operationName(dag.nodes[node("g").inputs[0]]), "*"); // sum(X * X)
   EXPECT_EQ(dag.nodes[node("g").inputs[0]].inputs, (std::vector<int>{0, 0}));
   EXPECT_EQ(operationName(node("h")), "-"); // sum(Z %*% t(C)) - sum(X)

@@ -123,8 +123,7 @@ int showGraph(const ExplainOptions &options, Model &model, const Sizes &sizes) {
   else
     for (const GraphNode &each : graph.nodes)
       if (!each.code.empty())
-        fmt::print("{}{}\n\n", node == graph.nodes.end() ? "// " + each.id + "\n" : "",
-                   each.code);
+        fmt::print("{}{}\n\n", node == graph.nodes.end() ? "// " + each.id + "\n" : "", each.code);
   return 0;
 }
 

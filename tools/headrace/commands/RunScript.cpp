@@ -51,8 +51,7 @@ void addScriptOptions(CLI::App &command, ScriptOptions &options) {
   command.add_option("--seed", options.seed, "Seed of random matrices that have none of their own")
       ->type_name("N")
       ->group(scriptGroup);
-  command
-      .add_option("--exec", options.execution, "Where to run, for SystemDS: this process")
+  command.add_option("--exec", options.execution, "Where to run, for SystemDS: this process")
       ->type_name("singlenode|hybrid")
       ->check(oneOf({"singlenode", "hybrid"}))
       ->group(scriptGroup);
@@ -84,8 +83,7 @@ bool isScript(const std::string &path) { return path.ends_with(".dml"); }
 
 /// The name without SystemDS's single dash or this command line's two; empty for another word.
 static std::string optionName(const std::string &word) {
-  for (const char *name :
-       {"nvargs", "args", "explain", "stats", "seed", "exec", "debug", "f", "s"})
+  for (const char *name : {"nvargs", "args", "explain", "stats", "seed", "exec", "debug", "f", "s"})
     if (word == std::string("-") + name || word == std::string("--") + name)
       return name;
   return "";
@@ -255,10 +253,10 @@ int runScript(const std::string &path, const Settings &settings, const ScriptOpt
   session.scriptPath = options.arguments.folders();
   auto variables = parseVariables(inputs);
   try {
-    auto script = options.text.empty()
-                      ? script::ScriptSession::load(path, std::move(session))
-                      : std::make_unique<script::ScriptSession>("script", options.text,
-                                                                std::move(session));
+    auto script =
+        options.text.empty()
+            ? script::ScriptSession::load(path, std::move(session))
+            : std::make_unique<script::ScriptSession>("script", options.text, std::move(session));
     return runSession(*script, options, variables, outputFolder, {});
   } catch (const Error &error) {
     throw ScriptError(error.what());

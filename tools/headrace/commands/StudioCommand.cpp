@@ -1,4 +1,5 @@
-// headrace studio: hands over to headrace-studio, a program of its own that shows what this command prints.
+// headrace studio: hands over to headrace-studio, a program of its own that shows what this command
+// prints.
 #include "runtime/system/Error.h"
 
 #include "commands/Commands.h"

@@ -1,8 +1,8 @@
 #include "report/GraphReport.h"
 
 #include "report/Text.h"
-#include <fmt/format.h>
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -113,8 +113,7 @@ json modelExplorerGraph(const ProgramGraph &graph) {
     auto found = std::find_if(outputs.begin(), outputs.end(), isShape);
     std::string output = std::to_string(found - outputs.begin());
     if (found == outputs.end())
-      outputs.push_back(
-          {{"id", output}, {"attrs", {{{"key", "tensor_shape"}, {"value", shape}}}}});
+      outputs.push_back({{"id", output}, {"attrs", {{{"key", "tensor_shape"}, {"value", shape}}}}});
     json &incoming = nodes[numbers.at(edge.to)]["incomingEdges"];
     incoming.push_back({{"sourceNodeId", edge.from},
                         {"sourceNodeOutputId", output},

@@ -26,7 +26,7 @@ template <class Number> bool parseNumber(std::string_view text, Number &number) 
   return error == std::errc() && stop == end;
 }
 
-// The sizes of "2x3xf32", which the text then begins after; nullopt if one is none.
+// The sizes of "2x3xf32", which the text then begins after; nullopt if one is not a size.
 std::optional<Shape> parseSizes(std::string_view &text) {
   Shape shape;
   for (size_t cut = text.find('x'); cut != std::string_view::npos; cut = text.find('x')) {

@@ -7,7 +7,7 @@ namespace headrace::onnx {
 
 struct MovingOperator {
   std::string_view name;
-  /// Elements of the result are elements of the inputs, so that integers in place of floats of one
+  /// Elements of the result are elements of the inputs, so that integers instead of floats of one
   /// scale give integers of that scale.
   bool keepsIntegers;
   /// Elements of the result are elements of the first input, 0, or a limit that is kept: the scale of

@@ -195,11 +195,11 @@ void addCopies(Work &work, func::FuncOp kernel, ExtentOf extentOf) {
     else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
              slice && slice->getParentOfType<scf::ForOp>())
       add(op, slice.getSourceType(), extents(slice.getMixedSizes()));
-    else if (auto pad = dyn_cast<tensor::PadOp>(op)) {
+    // Loops write the inside of a border where it is.
+    else if (auto pad = dyn_cast<tensor::PadOp>(op); pad && !isBorder(pad)) {
       SmallVector<double> part;
       for (int64_t size : pad.getSourceType().getShape())
-        part.push_back(static_cast<double>(ShapedType::isDynamic(size) ? SizeHints::kDefault
-                                                                       : size));
+        part.push_back(ShapedType::isDynamic(size) ? 1 : static_cast<double>(size));
       add(op, pad.getResultType(), part);
     }
   });

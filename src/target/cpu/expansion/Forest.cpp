@@ -76,7 +76,7 @@ private:
     double rows, trees, places, targets;
   };
 
-  /// Every row goes down every tree, about as many steps as a balanced tree of so many places has;
+  /// Every row goes down every tree, about as many steps as a balanced tree of this many places has;
   /// several walks at a time hide what each waits for. Nodes are read again for other rows.
   static Work ofWalks(const Walks &walks, DType type) {
     constexpr double operationsOfStep = 2;
