@@ -12,7 +12,7 @@ from headrace.torch._context import Context, Tensor, Unsupported, aten, fixed
 from headrace.torch._results import inverse, is_dense, memory_order, storage_of
 
 
-@aten("as_strided", "as_strided_copy")
+@aten("as_strided")
 def as_strided(
     c: Context, x: Tensor, sizes: Sequence[Any], strides: Sequence[Any], offset: Any = None
 ) -> Tensor:
