@@ -574,12 +574,13 @@ def test_writes_that_fail_name_the_file_and_leave_nothing(tmp_path):
 
 def test_names_that_are_none(tmp_path):
     script = tmp_path / "s.dml"
+    (tmp_path / "empty").mkdir()
     for code, expected in {
         "write(matrix(1, 2, 2), '')": 'expected a file\'s name, got ""',
         "X = read('')\nprint(sum(X))": 'expected a file\'s name, got ""',
         f"write(matrix(1, 2, 2), '{tmp_path}')": f"{tmp_path}: expected the name of a file, got a directory",
         f"write(1, '{tmp_path}/')": f"{tmp_path}/: expected the name of a file, got a directory",
-        f"X = read('{tmp_path}', format='csv')\nprint(sum(X))": "expected a file, got a directory",
+        f"X = read('{tmp_path}/empty', format='csv')\nprint(sum(X))": "expected part files in this directory, got none",
         f"write(matrix(1, 2, 2), '{tmp_path}/no/x.csv')": "/no/x.csv: cannot write: No such file",
         "write(matrix(1, 2, 2), '/dev/full')": "/dev/full: expected a regular file or a new name",
     }.items():

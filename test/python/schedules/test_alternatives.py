@@ -23,14 +23,14 @@ def alternatives(path: Path, target: str) -> dict[str, list[str]]:
 
 
 def with_schedules(recipe: str, chosen: dict[str, str]) -> str:
-    """The recipe with other schedules of some kernels, which pack their weights to their own ends."""
+    """The recipe with other schedules of some kernels, which decide how weights are packed and results sliced."""
     lines, replaced = [], False
     for line in recipe.splitlines():
         if line.startswith("kernel "):
             kernel = line.removeprefix("kernel ").removesuffix(":")
             replaced = kernel in chosen
             lines += [line, f"  {chosen[kernel]}"] if replaced else [line]
-        elif not line.startswith("pack ") and not (replaced and line.startswith("  ")):
+        elif not line.startswith(("pack ", "slice ")) and not (replaced and line.startswith("  ")):
             lines.append(line)
     return "\n".join(lines) + "\n"
 
