@@ -44,6 +44,7 @@ NOT_RUN = {
     "docs/packages.md": {"headrace compile detector.onnx": "test_split_packages.py packs one"},
     "docs/distributed.md": {"headrace map digits.hrpkg": "needs a cluster of several machines"},
     "docs/exploration.md": {"python examples/pusch/run.py": "minutes; test/examples has it --small"},
+    "docs/studio.md": {"headrace studio": "serves a page until it is ended; test/studio has it"},
     "docs/verify.md": {"headrace verify difference.onnx": "only a wrong program leaves that file"},
 }
 # Texts that the programs and commands of a page print, beyond ending without an error.

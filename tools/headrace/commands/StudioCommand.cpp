@@ -38,8 +38,8 @@ int runStudio(std::vector<std::string> arguments) {
   ::execvp(words[0].c_str(), pointers.data());
   throw Error(ErrorKind::Unsupported,
               std::string("studio: cannot start headrace-studio: ") + std::strerror(errno) +
-                  "; it is a part of its own: pip install headrace[studio], or build the target "
-                  "headrace-studio");
+                  "; it is a separate program, which a build of Headrace makes if the package "
+                  "libcpp-httplib-dev is installed");
 }
 
 } // namespace
