@@ -2,6 +2,7 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
+#include "dialect/ops/recurrence/Recurrence.h"
 #include "dialect/ops/systems/Systems.h"
 #include "dialect/reference/Reference.h"
 
@@ -46,7 +47,7 @@ int64_t summedValues(Operation &op, Sizes symbols) {
   auto interface = cast<hr::OperatorInterface>(op);
   bool isSum =
       interface.addsUp() || isa<hr::ContractOp, hr::ConvOp, hr::ConvFilterOp, hr::AttentionOp>(op);
-  bool repeats = isa<hr::RecurOp, hr::SolveOp>(op);
+  bool repeats = isa<hr::SolveOp>(op);
   if (!isSum && !repeats && !isa<hr::ComputeOp>(op))
     return 0;
   Movement movement = interface.getMovement();
@@ -113,7 +114,7 @@ Tensor RoundedArithmetic::moved(const Tensor &values, double most) {
 void RoundedArithmetic::changeOperands(Operation &op, MutableArrayRef<Tensor> operands) {
   errorInside = errorOfResult = 0;
   auto type = dyn_cast<FloatType>(elementOf(op.getResult(0)));
-  if (!type || op.getNumResults() != 1)
+  if (!type || op.getNumResults() != 1 || isa<hr::RecurOp>(op))
     return;
   double epsilon = epsilonInside(type);
   int64_t functions = roundedFunctions(op), summed = summedValues(op, symbols);
@@ -138,6 +139,15 @@ void RoundedArithmetic::changeOperands(Operation &op, MutableArrayRef<Tensor> op
 }
 
 Tensor RoundedArithmetic::ownResult(Operation &op, ArrayRef<Tensor> operands) {
+  if (auto recur = dyn_cast<hr::RecurOp>(op)) {
+    Tensor states = evaluateRecurrence(
+        recur, operands, symbols, [&](hr::ComputeOp step, MutableArrayRef<Tensor> values) {
+          changeOperands(*step, values);
+          return changedResult(*step, step.evaluate(values, symbols));
+        });
+    errorInside = errorOfResult = 0; // of the last step's operators
+    return states;
+  }
   auto map = dyn_cast<hr::MapOp>(op);
   if (!map || roundedFunctions(op) <= 1)
     return {};

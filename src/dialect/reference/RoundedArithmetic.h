@@ -21,7 +21,7 @@ public:
 
   void changeOperands(mlir::Operation &op, llvm::MutableArrayRef<Tensor> operands) override;
   /// Rounds the functions of a map one by one: 1 + tanh(x) has the error of tanh(x), however small
-  /// the sum is.
+  /// the sum is. Rounds the operators of a recurrence at every step.
   Tensor ownResult(mlir::Operation &op, llvm::ArrayRef<Tensor> operands) override;
   Tensor changedResult(mlir::Operation &op, Tensor result) override;
 

@@ -62,6 +62,33 @@ def test_functions_inside_of_an_operator_are_rounded_too() -> None:
     assert report.holds, str(report)
 
 
+def test_steps_of_a_recurrence_are_rounded_too() -> None:
+    """One step of a GRU: 1 - z, tanh and their product each have an error."""
+    helper = pytest.importorskip("onnx.helper")
+    x = helper.make_tensor_value_info("x", 1, [1, 1, 2])
+    y = helper.make_tensor_value_info("y", 1, [1, 2, 1, 2])
+    weights = {
+        "w": [
+            [[-1, -2], [2, 4], [3, -2], [3, 4], [1, -1], [-1, 2]],
+            [[0, 3], [0, -2], [4, 1], [1, -3], [1, 3], [3, 0]],
+        ],
+        "r": [
+            [[3, 3], [-4, -4], [4, 4], [-2, 3], [-4, 1], [-4, 0]],
+            [[1, -2], [3, 4], [-1, -1], [3, -3], [3, 4], [3, -1]],
+        ],
+    }
+    constants = [
+        helper.make_tensor(name, 1, [2, 6, 2], np.ravel(values) / 4) for name, values in weights.items()
+    ]
+    node = helper.make_node(
+        "GRU", ["x", "w", "r"], ["y"], direction="bidirectional", hidden_size=2, linear_before_reset=1
+    )
+    graph = helper.make_graph([node], "test", [x], [y], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    report = hr.verify(hr.load(model), {"x": np.array([[[-2, 0.5]]], np.float32)})
+    assert report.holds, str(report)
+
+
 def test_a_package_is_verified_against_its_model(digits_path: Path, tmp_path: Path) -> None:
     package = tmp_path / "digits.hrpkg"
     hr.write_package(digits_path, package)

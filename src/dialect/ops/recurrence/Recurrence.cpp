@@ -1,4 +1,6 @@
 // A state that is carried from step to step: shape rule, movement, reference and lowering.
+#include "dialect/ops/recurrence/Recurrence.h"
+
 #include "dialect/KernelSizes.h"
 #include "dialect/LinalgBuilders.h"
 #include "dialect/SymbolicShape.h"
@@ -154,9 +156,19 @@ FailureOr<Value> RecurOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
 }
 
 Tensor RecurOp::evaluate(reference::Tensors inputs, reference::Sizes symbols) {
-  Tensor result = reference::allocateResult(getResult(), symbols);
-  size_t sequences = getSequences().size();
-  Block &body = getBody().front();
+  return reference::evaluateRecurrence(
+      *this, inputs, symbols,
+      [&](ComputeOp op, MutableArrayRef<Tensor> operands) { return op.evaluate(operands, symbols); });
+}
+
+} // namespace headrace::hr
+
+namespace headrace::reference {
+
+Tensor evaluateRecurrence(hr::RecurOp recur, Tensors inputs, Sizes symbols, EvaluateStep evaluate) {
+  Tensor result = allocateResult(recur.getResult(), symbols);
+  size_t sequences = recur.getSequences().size();
+  Block &body = recur.getBody().front();
   Tensor state = inputs[sequences];
   for (int64_t step = 0; step < result.shape().front(); ++step) {
     llvm::DenseMap<Value, Tensor> values{{body.getArgument(0), state}};
@@ -164,22 +176,22 @@ Tensor RecurOp::evaluate(reference::Tensors inputs, reference::Sizes symbols) {
       Shape shape(inputs[i].shape().begin() + 1, inputs[i].shape().end());
       Tensor now = Tensor::allocate(inputs[i].dtype(), shape);
       int64_t count = now.elements();
-      reference::copyBlock({count}, inputs[i], {step * count, {1}}, now, {0, {1}});
+      copyBlock({count}, inputs[i], {step * count, {1}}, now, {0, {1}});
       values[body.getArgument(1 + i)] = now;
     }
-    for (size_t i = 0; i < getWeights().size(); ++i)
+    for (size_t i = 0; i < recur.getWeights().size(); ++i)
       values[body.getArgument(1 + sequences + i)] = inputs[1 + sequences + i];
-    for (auto op : body.getOps<ComputeOp>()) {
+    for (auto op : body.getOps<hr::ComputeOp>()) {
       SmallVector<Tensor> operands;
       for (Value operand : op->getOperands())
         operands.push_back(values.lookup(operand));
-      values[op.getResult()] = op.evaluate(operands, symbols);
+      values[op.getResult()] = evaluate(op, operands);
     }
     state = values.lookup(body.getTerminator()->getOperand(0));
     int64_t count = state.elements();
-    reference::copyBlock({count}, state, {0, {1}}, result, {step * count, {1}});
+    copyBlock({count}, state, {0, {1}}, result, {step * count, {1}});
   }
   return result;
 }
 
-} // namespace headrace::hr
+} // namespace headrace::reference
