@@ -168,8 +168,8 @@ private:
       for (const Operand &operand : steps[i].operands) {
         if (operand.isResult)
           move(operand.bytes, isUsedAfter(operand.memory, end) ? programBytes
-                              : isWhole ? touched(i == begin ? i : i - 1, i)
-                                        : all);
+                              : isWhole                        ? touched(i == begin ? i : i - 1, i)
+                                                               : all);
         else if (std::optional<size_t> producer = producerSince(begin, i, operand.memory))
           move(operand.bytes, touched(*producer, i));
         else
@@ -235,7 +235,8 @@ private:
 
   std::string reasonAgainst(const SliceStep &step) const {
     if (step.tiles == 0)
-      return "its tiles do not follow the leading dimension, or part of them reads more than a part "
+      return "its tiles do not follow the leading dimension, or part of them reads more than a "
+             "part "
              "of an operand";
     if (step.tiles == -1)
       return "expected 1, since the leading dimension is dynamic";
@@ -257,8 +258,8 @@ private:
 
   struct Plan {
     double saved = 0;
-    size_t end = 0;      // of the run that begins here
-    int64_t slices = 0;  // 0: the step runs as a whole
+    size_t end = 0;     // of the run that begins here
+    int64_t slices = 0; // 0: the step runs as a whole
     double whole = 0, sliced = 0;
   };
 
@@ -272,12 +273,12 @@ private:
                                  canFollow(steps[begin], begin, end, slices);) {
           if (++end - begin < 2)
             continue;
-          double count = slices == -1
-                             ? static_cast<double>(sizeHint(steps[begin].extent, sizes))
-                             : static_cast<double>(slices);
+          double count = slices == -1 ? static_cast<double>(sizeHint(steps[begin].extent, sizes))
+                                      : static_cast<double>(slices);
           double whole = microseconds(begin, end, 1), sliced = microseconds(begin, end, count);
           double saved = whole - sliced;
-          if (saved > std::max(kClearly * whole, kWorthwhile) && saved + best[end].saved > best[begin].saved)
+          if (saved > std::max(kClearly * whole, kWorthwhile) &&
+              saved + best[end].saved > best[begin].saved)
             best[begin] = {saved + best[end].saved, end, slices, whole, sliced};
         }
     }
@@ -288,11 +289,12 @@ private:
         continue;
       for (size_t i = begin; i < plan.end; ++i)
         slice(steps[i], plan.slices);
-      planning += llvm::formatv("\n{0} to {1} run depth first, slice by slice: an estimated {2:f1} us, "
-                                "{3:f1} us one after the other",
-                                kernelNameOf(steps[begin].launch),
-                                kernelNameOf(steps[plan.end - 1].launch), plan.sliced, plan.whole)
-                      .str();
+      planning +=
+          llvm::formatv("\n{0} to {1} run depth first, slice by slice: an estimated {2:f1} us, "
+                        "{3:f1} us one after the other",
+                        kernelNameOf(steps[begin].launch), kernelNameOf(steps[plan.end - 1].launch),
+                        plan.sliced, plan.whole)
+              .str();
     }
     note(planning);
   }
@@ -302,8 +304,8 @@ private:
     if (step.tiles == -1)
       return {-1};
     SmallVector<int64_t> numbers;
-    for (int64_t slices = std::max(2, rates.threads);
-         slices <= std::min(step.tiles, kMaxSlices); ++slices)
+    for (int64_t slices = std::max(2, rates.threads); slices <= std::min(step.tiles, kMaxSlices);
+         ++slices)
       if (step.tiles % slices == 0)
         numbers.push_back(slices);
     return numbers;

@@ -2,8 +2,8 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
-#include "dialect/ops/recurrence/Recurrence.h"
 #include "dialect/ops/systems/Systems.h"
+#include "dialect/reference/RecurrenceSteps.h"
 #include "dialect/reference/Reference.h"
 
 #include <cmath>

@@ -119,8 +119,8 @@ const Verb merge{"merge",
                  "",
                  {},
                  whyNoKernel};
-const Verb plan{"plan",    "",    Object::Word, "decides how kernels are planned",
-                "kernels", "",    true,         "kernels",
+const Verb plan{"plan",    "",     Object::Word, "decides how kernels are planned",
+                "kernels", "",     true,         "kernels",
                 kPlans,    nullptr};
 const Verb pack{"pack",
                 "by",
@@ -132,16 +132,17 @@ const Verb pack{"pack",
                 "",
                 {},
                 whyNoPacking};
-const Verb slice{"slice",
-                 "by",
-                 Object::Number,
-                 "computes a chain of kernels slice by slice, while the values of a slice are in cache",
-                 "the first operator of a chain of kernels",
-                 "",
-                 true,
-                 "",
-                 {},
-                 whyNoKernel};
+const Verb slice{
+    "slice",
+    "by",
+    Object::Number,
+    "computes a chain of kernels slice by slice, while the values of a slice are in cache",
+    "the first operator of a chain of kernels",
+    "",
+    true,
+    "",
+    {},
+    whyNoKernel};
 const Verb keep{"keep",
                 "",
                 Object::None,
@@ -162,29 +163,24 @@ const Verb recompute{"recompute",
                      "",
                      {},
                      whyNoKernel};
-const Verb follow{"follow",
-                  "",
-                  Object::Word,
-                  "says what happens to steps that cannot be followed",
-                  "recipe",
-                  "",
-                  false,
-                  "recipe",
-                  kWays,
-                  nullptr};
+const Verb follow{
+    "follow", "",     Object::Word, "says what happens to steps that cannot be followed",
+    "recipe", "",     false,        "recipe",
+    kWays,    nullptr};
 
 } // namespace verbs
 
 llvm::ArrayRef<const Verb *> allVerbs() {
-  static const Verb *const all[] = {&verbs::fold,     &verbs::leave, &verbs::layout, &verbs::expand,
-                                    &verbs::fuse,     &verbs::separate, &verbs::walk, &verbs::merge,
-                                    &verbs::plan,     &verbs::pack, &verbs::slice, &verbs::keep,   &verbs::recompute,
-                                    &verbs::follow};
+  static const Verb *const all[] = {
+      &verbs::fold,     &verbs::leave, &verbs::layout,    &verbs::expand, &verbs::fuse,
+      &verbs::separate, &verbs::walk,  &verbs::merge,     &verbs::plan,   &verbs::pack,
+      &verbs::slice,    &verbs::keep,  &verbs::recompute, &verbs::follow};
   return all;
 }
 
 const Verb *findVerb(StringRef name) {
-  const auto *found = llvm::find_if(allVerbs(), [&](const Verb *verb) { return verb->name == name; });
+  const auto *found =
+      llvm::find_if(allVerbs(), [&](const Verb *verb) { return verb->name == name; });
   return found == allVerbs().end() ? nullptr : *found;
 }
 

@@ -1,5 +1,5 @@
-// The verbs of a program's recipe: what each does, where it applies, and which others it excludes. One
-// table for the reader of recipes, the passes that follow them, and tools that offer them.
+// The verbs of a program's recipe: what each does, where it applies, and which others it excludes.
+// One table for the reader of recipes, the passes that follow them, and tools that offer them.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -17,15 +17,15 @@ struct Verb {
   llvm::StringLiteral name;
   llvm::StringLiteral link; // the word between subject and object; empty if there is none
   Object object;
-  llvm::StringLiteral does;    // "computes both in one kernel"
-  llvm::StringLiteral applies; // to what: "an operator and another that reads its result"
+  llvm::StringLiteral does;          // "computes both in one kernel"
+  llvm::StringLiteral applies;       // to what: "an operator and another that reads its result"
   llvm::StringLiteral excludes = ""; // the verb that says the opposite
   /// Of each operator there is one such choice; other verbs may join several.
   bool isOneChoice = false;
-  llvm::StringLiteral subject = "";             // the only one that a step can have
+  llvm::StringLiteral subject = "";           // the only one that a step can have
   llvm::ArrayRef<llvm::StringRef> words = {}; // its objects, if they are words
-  /// Why no step with this verb can be about the operator, by the operator alone; empty if one might.
-  /// Whether a pass follows it depends on the program around the operator, too.
+  /// Why no step with this verb can be about the operator, by the operator alone; empty if one
+  /// might. Whether a pass follows it depends on the program around the operator, too.
   std::string (*whyNot)(mlir::Operation *op) = nullptr;
 
   operator llvm::StringRef() const { return name; }

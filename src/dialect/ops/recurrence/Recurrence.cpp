@@ -1,10 +1,9 @@
 // A state that is carried from step to step: shape rule, movement, reference and lowering.
-#include "dialect/ops/recurrence/Recurrence.h"
-
 #include "dialect/KernelSizes.h"
 #include "dialect/LinalgBuilders.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/Operands.h"
+#include "dialect/reference/RecurrenceSteps.h"
 #include "dialect/reference/Reference.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -156,9 +155,10 @@ FailureOr<Value> RecurOp::lowerToLinalg(OpBuilder &b, ValueRange inputs) {
 }
 
 Tensor RecurOp::evaluate(reference::Tensors inputs, reference::Sizes symbols) {
-  return reference::evaluateRecurrence(
-      *this, inputs, symbols,
-      [&](ComputeOp op, MutableArrayRef<Tensor> operands) { return op.evaluate(operands, symbols); });
+  return reference::evaluateRecurrence(*this, inputs, symbols,
+                                       [&](ComputeOp op, MutableArrayRef<Tensor> operands) {
+                                         return op.evaluate(operands, symbols);
+                                       });
 }
 
 } // namespace headrace::hr
