@@ -84,7 +84,7 @@ private:
     return tokens;
   }
 
-  /// What is between matches of the first expression is cut by the second one, and so on.
+  /// Cuts the text between matches of the first expression by the second one, and so on.
   std::vector<std::wstring_view> separated(std::wstring_view text,
                                            std::vector<RegexMatcher> &separators) const {
     std::vector<std::wstring_view> tokens{text};

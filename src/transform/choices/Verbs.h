@@ -20,7 +20,7 @@ struct Verb {
   llvm::StringLiteral does;          // "computes both in one kernel"
   llvm::StringLiteral applies;       // to what: "an operator and another that reads its result"
   llvm::StringLiteral excludes = ""; // the verb that says the opposite
-  /// Of each operator there is one such choice; other verbs may join several.
+  /// Each operator has one such choice; steps of other verbs may name several operators.
   bool isOneChoice = false;
   llvm::StringLiteral subject = "";           // the only one that a step can have
   llvm::ArrayRef<llvm::StringRef> words = {}; // its objects, if they are words
