@@ -79,7 +79,7 @@ def digits_post(studio: Studio, body: bytes) -> bytes:
 
 
 def test_silent_connections_make_room(digits: Studio) -> None:
-    silent = [socket.create_connection(("127.0.0.1", digits.port)) for _ in range(200)]
+    silent = [socket.create_connection(("127.0.0.1", digits.port)) for _ in range(400)]
     try:
         assert digits.get("api/state")["model"] == "digits.onnx"
     finally:

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 namespace headrace::studio {
@@ -20,9 +21,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-/// Set in a thread that has a connection too many.
-thread_local bool closesAtOnce = false;
 
 std::string randomToken() {
   unsigned char bytes[16];
@@ -37,19 +35,19 @@ std::string randomToken() {
   return token;
 }
 
-/// Threads that serve, and connections that wait for one.
+/// Threads that serve, and connections that wait for one. With the queue full, the thread that
+/// accepts connections waits, too, and further clients wait in the listening socket's backlog: a
+/// client is never turned away because others came at the same time.
 class BoundedQueue : public httplib::TaskQueue {
 public:
-  BoundedQueue(const ServerLimits &limits, std::atomic<int> &waiting)
-      : limits(limits), waiting(waiting), pool(static_cast<size_t>(limits.threads)) {}
+  BoundedQueue(const ServerLimits &limits, std::atomic<int> &waiting,
+               const std::atomic<bool> &isStopping)
+      : limits(limits), waiting(waiting), isStopping(isStopping),
+        pool(static_cast<size_t>(limits.threads)) {}
 
   void enqueue(std::function<void()> task) override {
-    if (waiting >= limits.waiting) {
-      closesAtOnce = true;
-      task();
-      closesAtOnce = false;
-      return;
-    }
+    while (waiting >= limits.waiting && !isStopping)
+      std::this_thread::sleep_for(milliseconds(1));
     ++waiting;
     pool.enqueue([this, task = std::move(task)] {
       --waiting;
@@ -61,6 +59,7 @@ public:
 private:
   const ServerLimits &limits;
   std::atomic<int> &waiting;
+  const std::atomic<bool> &isStopping;
   httplib::ThreadPool pool;
 };
 
@@ -169,7 +168,7 @@ public:
   Impl(int port, PageServer::Handler handler, const ServerLimits &limits)
       : limits(limits), handler(std::move(handler)) {
     identity.token = randomToken();
-    new_task_queue = [this] { return new BoundedQueue(this->limits, waiting); };
+    new_task_queue = [this] { return new BoundedQueue(this->limits, waiting, isStopping); };
     set_payload_max_length(limits.bodyBytes);
     // Not SO_REUSEPORT: no other process may take requests for this port.
     set_socket_options([](int socket) {
@@ -220,8 +219,7 @@ private:
   }
 
   bool process_and_close_socket(int socket) override {
-    if (!closesAtOnce)
-      serve(socket);
+    serve(socket);
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);
     return true;

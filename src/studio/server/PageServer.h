@@ -26,7 +26,7 @@ struct PageAnswer {
 
 struct ServerLimits {
   int threads = 24;           ///< connections that are served at a time
-  int waiting = 128;          ///< connections beyond them; further ones are closed
+  int waiting = 128;          ///< connections beyond them; further ones are not accepted yet
   size_t headBytes = 16384;   ///< request line and headers
   size_t bodyBytes = 4 << 20; ///< body of a request
   int requestSeconds = 10;    ///< from the first byte of a request to its last
