@@ -51,6 +51,7 @@ from headrace._gradient import (
     vjp,
 )
 from headrace._io_binding import IOBinding
+from headrace._knobs import Knob, Space, knob
 from headrace._load import load, write_package
 from headrace._log import log  # noqa: F811
 from headrace._model import Model
@@ -122,6 +123,7 @@ __all__ = [
     "InvalidModelError",
     "InvalidScriptError",
     "IoError",
+    "Knob",
     "LaunchSchedule",
     "MissingInputError",
     "Model",
@@ -137,6 +139,7 @@ __all__ = [
     "StageLaunch",
     "StageSchedule",
     "ShapeMismatchError",
+    "Space",
     "Tensor",
     "TensorSpec",
     "TerminatedError",
@@ -160,6 +163,7 @@ __all__ = [
     "get_threads",
     "grad",
     "intrinsic",
+    "knob",
     "load",
     "max",
     "min",

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace import _core
 from headrace._arrays import NUMPY_NAMES
+from headrace._knobs import Tunable
 from headrace._model import Model
 from headrace.errors import InvalidArgumentError, TypeMismatchError
 
@@ -409,7 +410,8 @@ def compile(
     The arrays come in the order in which the placeholders were made. The program is compiled when
     it is first called; the options are those of `hr.load`. `recipe` says how its loops run or its
     stages are launched: text, or a schedule made by `hr.schedule`, which also selects the target.
-    The compiler makes every choice that the recipe omits.
+    The compiler makes every choice that the recipe omits. If directives of the schedule have knobs
+    (`hr.knob`), the program has their first values, and `Model.space` and `Model.time` the others.
 
     >>> f = hr.compile(C)
     >>> c = f(np.ones((2, 3), "f4"), np.ones((3, 4), "f4"))
@@ -422,15 +424,22 @@ def compile(
         # A launch is of generated code, as the schedule's stages are.
         target = recipe.target if target == "cpu" else target
         expansion = "generated" if expansion == "auto" else expansion
-    settings = _core.Settings(
-        target=target,
-        expansion=expansion,
-        plan_cache_size=plan_cache_size,
-        specialize=specialize,
-        recipe=text,
-        accelerator=accelerator,
-    )
-    return Model(_core.expr_compile(cores, title, settings), "headrace.compile(...)")
+
+    def compiled(text: str) -> Model:
+        settings = _core.Settings(
+            target=target,
+            expansion=expansion,
+            plan_cache_size=plan_cache_size,
+            specialize=specialize,
+            recipe=text,
+            accelerator=accelerator,
+        )
+        return Model(_core.expr_compile(cores, title, settings), "headrace.compile(...)")
+
+    model = compiled(text)
+    if not isinstance(recipe, str) and recipe.has_knobs:
+        model._tunable = Tunable(recipe.space(), compiled)
+    return model
 
 
 def to_stages(function: str, outputs: Tensor | Sequence[Tensor]) -> list[_core.Stage]:
