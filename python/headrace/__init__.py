@@ -30,15 +30,11 @@ from headrace._expressions import (
     axis,
     compile,
     compute,
-    max,
-    min,
     placeholder,
     pow,
-    prod,
-    reducer,
+    scan,
     select,
     solve,
-    sum,
     var,
 )
 from headrace._functions import *  # noqa: F403
@@ -68,6 +64,7 @@ from headrace._schedules import (
     intrinsic,
     schedule,
 )
+from headrace._reductions import max, min, prod, reducer, sum
 from headrace._script import Script, Variables, script, write_script_package
 from headrace._session import InferenceSession
 from headrace._session_options import (
@@ -174,6 +171,7 @@ __all__ = [
     "prod",
     "quantize",
     "reducer",
+    "scan",
     "schedule",
     "script",
     "select",
