@@ -40,8 +40,9 @@ def knob(values: Sequence[Any], name: str = "") -> Knob:
     may be given to several directives, which then have equal arguments. None as a value leaves out
     the directive.
 
-    >>> s[C].split("i", hr.knob([4, 6, 8], name="rows"))
-    >>> s[C].unroll(hr.knob(["i.i", None], name="unrolled"))
+    >>> s = hr.schedule(C)
+    >>> io, ii = s[C].split("i", hr.knob([4, 6, 8], name="rows"))
+    >>> s[C].parallel(hr.knob([io, None], name="shared"))
     """
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise TypeMismatchError(f"hr.knob: expected a list of values, got {values!r}")
@@ -59,7 +60,10 @@ class Space:
     A point has a value for each knob, by name. Iteration yields the points with which every
     directive is legal.
 
-    >>> best = min(kernel.space(), key=kernel.time)
+    >>> s = hr.schedule(C)
+    >>> io, ii = s[C].split("i", hr.knob([4, 6, 8], name="rows"))
+    >>> s.space().sample(1, seed=0)
+    [{'rows': 6}]
     """
 
     def __init__(self, knobs: Mapping[str, Knob], recipe_at: Callable[[Point], str]) -> None:

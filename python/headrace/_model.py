@@ -165,6 +165,10 @@ class Model:
         The inputs are those of a call. Without any, floating-point values are random and all
         others zero; then the shapes must be constant.
 
+        >>> ones = hr.compute((8, 16), lambda i, j: i * 0.5 + j, name="ones")
+        >>> s = hr.schedule(ones)
+        >>> io, ii = s[ones].split("i", hr.knob([2, 4], name="part"))
+        >>> kernel = hr.compile(ones, recipe=s)
         >>> best = min(kernel.space(), key=kernel.time)
         """
         model = self._knobs().at(point)

@@ -132,10 +132,6 @@ private:
     return llvm::all_of(expr.operands(), [&](const Expr &operand) { return isSimple(operand); });
   }
 
-  static bool reads(const Expr &expr) {
-    return expr.op() == Op::Read || llvm::any_of(expr.operands(), reads);
-  }
-
   static void listAxes(const Expr &expr, std::set<const AxisInfo *> &used) {
     if (expr.op() == Op::Position)
       used.insert(expr->axis.get());
@@ -148,12 +144,18 @@ private:
       addTensor(expr->stage, !expr.operands().empty() && isSteps(expr.operands().front()));
       return expr;
     }
-    // What the conditions keep inside of its tensor is not read where they do not hold.
-    Expr value = conditions.empty() || !reads(expr)
-                     ? expr
-                     : select(all(conditions), expr, cast(Expr(0), expr.dtype()));
     std::set<const AxisInfo *> used;
-    listAxes(value, used);
+    listAxes(expr, used);
+    Expr value = expr;
+    if (!staysInside(expr, axes, used)) {
+      // What the conditions keep inside of its tensor is not read where they do not hold.
+      std::vector<Expr> needed = conditions;
+      for (const Axis &axis : axes)
+        if (!used.contains(axis.get()) && axis->extent.op() != Op::Number)
+          needed.push_back(axis->extent > Expr(0));
+      value = select(all(needed), expr, cast(Expr(0), expr.dtype()));
+      listAxes(value, used);
+    }
     auto info = std::make_shared<StageInfo>();
     info->name = name + ".before" + (parts.before.empty() ? "" : std::to_string(++count));
     info->dtype = expr.dtype();
@@ -170,6 +172,20 @@ private:
     parts.before.push_back({info, info->name, nullptr, value});
     addTensor(info, used.contains(steps()));
     return Stage(info).read(std::move(indices));
+  }
+
+  /// Whether no read of the expression can leave its tensor, over the axes that are used.
+  bool staysInside(const Expr &expr, ArrayRef<Axis> axes, const std::set<const AxisInfo *> &used) {
+    SmallVector<Axis> own;
+    for (const Axis &axis : axes)
+      if (used.contains(axis.get()))
+        own.push_back(axis);
+    try {
+      (void)findAccesses(expr, Domain(own, 0, sizes, symbols, context), sizes, symbols, name);
+      return true;
+    } catch (const Error &) {
+      return false;
+    }
   }
 
   bool isSteps(const Expr &index) const {

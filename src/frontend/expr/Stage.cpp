@@ -264,12 +264,23 @@ static Expr widened(const Expr &value) {
   return isHalf ? cast(value, DType::F32) : settled(value, false);
 }
 
+/// Float literals of a tuple take the type of its other floats.
+static std::vector<Expr> withLiteralsConverted(std::vector<Expr> values) {
+  auto isFloatLiteral = [](const Expr &value) { return value->weak && isFloat(value.dtype()); };
+  for (const Expr &value : values)
+    if (value.dtype() == DType::F64 && !value->weak)
+      for (Expr &literal : values)
+        if (isFloatLiteral(literal))
+          literal = cast(literal, DType::F64);
+  return values;
+}
+
 std::vector<Expr> reduce(const TupleReducer &reducer, const std::vector<Expr> &values,
                          const std::vector<Axis> &axes) {
   if (values.empty())
     throw Error(ErrorKind::InvalidArgument, "reduction: expected a tuple of values, got none");
   Node tuple{Op::Tuple, values.front().dtype()};
-  for (const Expr &value : values)
+  for (const Expr &value : withLiteralsConverted(values))
     tuple.operands.push_back(widened(value));
   Expr all = makeNode(std::move(tuple));
   auto reduction =
