@@ -117,13 +117,12 @@ def difference(found: Results, expected: Results, tolerance: float, floor: float
             return f"{name}: expected the shape {tuple(theirs.shape)}, got {tuple(ours.shape)}"
         if not ours.numel():
             continue
-        allowed = tolerance * float(theirs.abs().max()) + (
-            floor * top if name.startswith("gradient") else 0
-        )
+        allowed = tolerance * float(theirs.abs().max()) + torch.finfo(theirs.dtype).tiny
+        allowed += floor * top if name.startswith("gradient") else 0
         off = torch.where(ours == theirs, 0.0, (ours - theirs).abs())
         off = off.masked_fill(ours.isnan() & theirs.isnan(), 0).nan_to_num(nan=torch.inf)
-        if float(off.max()) > allowed * worst or (allowed == 0 and float(off.max()) > 0):
-            worst = float(off.max()) / (allowed or 1e-30)
+        if float(off.max()) > allowed * worst:
+            worst = float(off.max()) / allowed
             text = f"{name} differs by {float(off.max()):.2g} of {float(theirs.abs().max()):.2g}"
     return text
 

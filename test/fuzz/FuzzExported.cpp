@@ -1,5 +1,6 @@
-// Any bytes as a program that PyTorch exported: read and imported. Most mutations keep the archive and change values of
-// the program's JSON, since those of bytes seldom get further than the archive.
+// Any bytes as a program that PyTorch exported: read and imported. Most mutations keep the archive
+// and change values of the program's JSON, since those of bytes seldom get further than the
+// archive.
 #include "driver/programs/ModelFile.h"
 #include "frontend/aten/exported/Archive.h"
 #include "frontend/aten/exported/Json.h"
@@ -14,7 +15,8 @@ using namespace headrace;
 using aten::Json;
 
 /// Of libFuzzer; builds without it only feed the seeds.
-extern "C" __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
+extern "C" __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size,
+                                                         size_t maxSize);
 
 namespace {
 
@@ -76,7 +78,8 @@ void change(Json &program, Random &random) {
   std::vector<Json *> values;
   collect(program, values);
   Json &value = *values[below(random, values.size())];
-  static const std::vector<int64_t> integers{0, 1, -1, 2, 3, 7, 64, -2, INT32_MAX, INT64_MAX, INT64_MIN};
+  static const std::vector<int64_t> integers{0,  1,  -1,        2,         3,        7,
+                                             64, -2, INT32_MAX, INT64_MAX, INT64_MIN};
   if (value.is_number_integer() && below(random, 4))
     value = below(random, 2) ? integers[below(random, integers.size())]
                              : static_cast<int64_t>(value.get<uint64_t>() + below(random, 5) - 2);
