@@ -223,8 +223,11 @@ private:
   /// Whether the first plan is to be improved, as it is unless the recipe says otherwise.
   bool plansByTime() {
     bool isByTime = true;
-    for (const ProgramStep &step : choices.take(verbs::plan))
+    for (const ProgramStep &step : choices.take(verbs::plan)) {
       isByTime = step.object != "greedily";
+      if (!isByTime)
+        choices.note(step);
+    }
     return isByTime;
   }
 
