@@ -78,10 +78,6 @@ private:
     } else if (verb.name == verbs::pack.name) {
       for (int columns : {1, 8, 16, 32, 64})
         add(verb, step.subject, std::to_string(columns));
-    } else if (verb.name == verbs::keep.name) {
-      add(verbs::recompute, step.subject);
-    } else if (verb.name == verbs::recompute.name) {
-      add(verbs::keep, step.subject);
     }
   }
 
@@ -197,6 +193,42 @@ private:
 
 std::vector<Step> matchesIn(const Plan &plan, const Targets &targets) {
   return Matcher(plan, targets).run();
+}
+
+std::vector<Step> plainSchedules(const Plan &plan, const Targets &targets) {
+  ModuleOp program = *plan.program;
+  std::vector<Step> steps;
+  for (auto launch : entryFunction(program).getOps<hr::LaunchOp>()) {
+    auto module = program.lookupSymbol<ModuleOp>(launch.getKernel());
+    std::string lines;
+    bool isPlain = false;
+    for (const std::unique_ptr<ScheduleSpace> &space : targets.of(module).schedules(module)) {
+      std::vector<ScheduleRecord> kinds = space->otherKinds();
+      auto plain = llvm::find_if(kinds, [](const auto &other) { return other.kind == "plain"; });
+      isPlain |= plain != kinds.end();
+      lines += space->recipe(plain != kinds.end() ? *plain : space->proposed());
+    }
+    if (isPlain)
+      steps.emplace_back().kernel = ProgramRecipe::Kernel{kernelNameOf(launch), lines};
+  }
+  return steps;
+}
+
+std::vector<Step> matchesBeforeSplit(const CompleteRecipe &choices) {
+  std::vector<Step> steps;
+  auto add = [&](const Verb &verb, const std::string &subject, const std::string &object = "") {
+    steps.emplace_back().choice = ProgramStep{verb.name.str(), subject, object};
+  };
+  for (const ProgramStep &step : choices.parts().steps)
+    if (step.verb == verbs::keep.name)
+      add(verbs::recompute, step.subject);
+    else if (step.verb == verbs::recompute.name)
+      add(verbs::keep, step.subject);
+    else if (step.verb == verbs::layout.name)
+      for (StringRef word : {"channels-first", "channels-last"})
+        if (step.object != word)
+          add(verbs::layout, step.subject, word.str());
+  return steps;
 }
 
 } // namespace headrace::optimize

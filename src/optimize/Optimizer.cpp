@@ -1,8 +1,10 @@
 #include "optimize/Optimizer.h"
 
 #include "dialect/Hr.h"
+#include "driver/Gradient.h"
 #include "driver/RunPasses.h"
 #include "optimize/Matches.h"
+#include "optimize/Measure.h"
 #include "optimize/StepCheck.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"
@@ -53,44 +55,47 @@ bool changesOperators(const Step &step) {
                                            StringRef(step.choice->verb));
 }
 
-} // namespace
+/// Kernels whose schedule in the recipe was refused.
+std::vector<std::string> refusedKernels(const Plan &plan) {
+  constexpr StringLiteral kKernel = "kernel ";
+  std::vector<std::string> names;
+  for (const MissedOptimization &missed : plan.explanation.missedOptimizations)
+    if (StringRef step = missed.step; step.consume_front(kKernel))
+      names.push_back(step.str());
+  return names;
+}
 
-struct Optimizer::Impl {
-  Impl(std::shared_ptr<Model> model, const Settings &settings, const Sizes &sizes)
-      : model(std::move(model)), settings(settings), sizes(sizes),
-        planner(this->model->copyOfProgram(), settings, sizes) {}
-
-  std::shared_ptr<Model> model;
-  Settings settings;
-  Sizes sizes;
-  Planner planner;
-  Plan now;
-  std::vector<State> history;
-  size_t current = 0;
-
-  Plan planned(const CompleteRecipe &recipe) { return planner.plan(frozen(recipe)); }
-  Plan followed(const Step &step);
-  std::string reasonAgainst(const Step &step, const Plan &plan) const;
-  void describe(Transformation &result, const Step &step, const Plan &after) const;
-  Transformation predict(const Step &step);
-  Transformation apply(const std::string &step, bool isChecked);
-  void moveTo(size_t state);
-};
+/// The program under a recipe that may leave choices open, or have schedules that kernels cannot
+/// have any more: such kernels get the compiler's own.
+Plan planFrozen(Planner &planner, const CompleteRecipe &recipe) {
+  Plan plan = planner.plan(frozen(recipe));
+  std::vector<std::string> refused = refusedKernels(plan);
+  return refused.empty() ? std::move(plan)
+                         : planner.plan(frozen(recipe.withoutSchedules(refused)));
+}
 
 /// The program with the step. Schedules of kernels that it makes others are not theirs any more.
-Plan Optimizer::Impl::followed(const Step &step) {
+Plan followed(Planner &planner, const Plan &now, const Step &step) {
   CompleteRecipe wanted = now.recipe.with(step);
-  Plan plan = planned(wanted);
-  if (!changesOperators(step))
+  Plan plan = planner.plan(frozen(wanted));
+  std::vector<std::string> lost = refusedKernels(plan);
+  if (step.kernel && llvm::is_contained(lost, step.kernel->name))
     return plan;
-  std::vector<std::string> changed = changedKernels(*now.program, *plan.program);
-  return changed.empty() ? std::move(plan) : planned(wanted.withoutSchedules(changed));
+  if (changesOperators(step))
+    llvm::append_range(lost, changedKernels(*now.program, *plan.program));
+  return lost.empty() ? std::move(plan) : planFrozen(planner, wanted.withoutSchedules(lost));
 }
 
 /// Why the plan does not have what the step asks for; empty if it has.
-std::string Optimizer::Impl::reasonAgainst(const Step &step, const Plan &plan) const {
-  if (step.kernel)
-    return plan.reasonAgainst("kernel " + step.kernel->name);
+std::string reasonAgainst(const Step &step, const Plan &plan) {
+  if (step.kernel) {
+    const ProgramRecipe::Kernel *made = plan.recipe.find(step.kernel->name);
+    if (std::string reason = plan.reasonAgainst("kernel " + step.kernel->name); !reason.empty())
+      return reason;
+    return made && made->schedule.empty()
+               ? "it leaves all loops as they are, which a recipe cannot say of a kernel"
+               : "";
+  }
   const ProgramStep &choice = *step.choice;
   std::string reason = plan.reasonAgainst(choice.text());
   const CompleteRecipe &after = plan.recipe;
@@ -113,33 +118,164 @@ std::string Optimizer::Impl::reasonAgainst(const Step &step, const Plan &plan) c
   return reason.empty() ? "the compiler makes no such choice for this program" : reason;
 }
 
-/// What is different after a step.
-void Optimizer::Impl::describe(Transformation &result, const Step &step, const Plan &after) const {
-  RecipeDifference difference = differenceOf(now.recipe, after.recipe);
-  std::string own = step.text();
-  result.dropped = difference.removed;
-  for (const std::string &line : difference.added)
-    if (line != own)
-      result.added.push_back(line);
-  result.after = after.figures;
-  result.recipe = after.recipe.text();
+/// A program, or one of a program with gradients.
+struct Part {
+  std::string name; // empty for the only one
+  std::unique_ptr<Planner> planner;
+  Plan plan;
+};
+
+/// All that is compiled of a model, under one recipe.
+struct Whole {
+  CompleteRecipe split; // choices that are made before there are several parts
+  std::vector<Part> parts;
+
+  std::string recipe() const {
+    if (parts.size() == 1)
+      return parts.front().plan.recipe.text();
+    std::string text = split.text();
+    for (const Part &part : parts)
+      text += part.name + ":\n" + part.plan.recipe.text();
+    return text;
+  }
+};
+
+Figures sumOf(const std::vector<const Plan *> &plans) {
+  Figures sum = plans.front()->figures;
+  for (const Plan *plan : ArrayRef(plans).drop_front()) {
+    const Figures &figures = plan->figures;
+    sum.microseconds += figures.microseconds;
+    sum.bytes += figures.bytes;
+    sum.operations += figures.operations;
+    sum.kernels += figures.kernels;
+    sum.peakBytes = sum.peakBytes && figures.peakBytes
+                        ? std::optional(std::max(*sum.peakBytes, *figures.peakBytes))
+                        : std::nullopt;
+  }
+  return sum;
 }
 
-Transformation Optimizer::Impl::predict(const Step &step) {
+/// The recipe without lines on how kernels are planned, which change no complete recipe.
+std::string withoutPlanning(const std::string &recipe) {
+  std::string text;
+  for (StringRef line : llvm::split(recipe, '\n'))
+    if (!line.starts_with(verbs::plan.name))
+      text += line.str() + "\n";
+  return text;
+}
+
+void add(RecipeDifference &all, const RecipeDifference &part, const std::string &prefix) {
+  for (const std::string &line : part.removed)
+    all.removed.push_back(prefix + line);
+  for (const std::string &line : part.added)
+    all.added.push_back(prefix + line);
+}
+
+std::string prefixOf(const Part &part) { return part.name.empty() ? "" : part.name + ": "; }
+
+} // namespace
+
+struct Optimizer::Impl {
+  Impl(std::shared_ptr<Model> model, const Settings &settings, const Sizes &sizes,
+       std::optional<GradientOptions> gradient)
+      : model(std::move(model)), settings(settings), sizes(sizes), gradient(std::move(gradient)) {
+    now = made(settings.recipe);
+    history.push_back({"", now.recipe(), figuresOf(now)});
+  }
+
+  /// A step, and the part that it is about; none for one before programs are split.
+  struct Place {
+    Step step;
+    Part *part;
+  };
+
+  std::shared_ptr<Model> model;
+  Settings settings;
+  Sizes sizes;
+  std::optional<GradientOptions> gradient;
+  Whole now;
+  std::vector<State> history;
+  size_t current = 0;
+
+  static Figures figuresOf(const Whole &whole);
+  Whole made(const std::string &recipe);
+  Whole split(const std::string &recipe);
+  Place placeOf(const std::string &text);
+  Transformation predict(const Place &place);
+  void predictPart(Transformation &result, const Place &place);
+  void predictSplit(Transformation &result, const Step &step);
+  void check(const Transformation &done);
+  Transformation apply(const std::string &step, bool isChecked);
+  void moveTo(size_t state);
+  void beginUnfused();
+};
+
+Figures Optimizer::Impl::figuresOf(const Whole &whole) {
+  std::vector<const Plan *> plans;
+  for (const Part &part : whole.parts)
+    plans.push_back(&part.plan);
+  return sumOf(plans);
+}
+
+/// The programs before they are planned; with a gradient, split as the recipe says.
+Whole Optimizer::Impl::split(const std::string &recipe) {
+  Whole whole;
+  auto add = [&](const char *name, LevelOneProgram program) {
+    Part &part = whole.parts.emplace_back();
+    part.name = name;
+    part.planner = std::make_unique<Planner>(std::move(program), settings, sizes);
+  };
+  if (!gradient) {
+    add("", model->copyOfProgram());
+    return whole;
+  }
+  SplitProgram programs =
+      splitByDirection(model->copyOfProgram(), *gradient, settings.target, recipe);
+  whole.split = CompleteRecipe(programs.choices);
+  add("forward", std::move(programs.forward));
+  add("backward", std::move(programs.backward));
+  return whole;
+}
+
+/// What is compiled of the model under a recipe, which is followed to the letter.
+Whole Optimizer::Impl::made(const std::string &recipe) {
+  GradientRecipe given = GradientRecipe::of(recipe);
+  Whole whole = split(given.split);
+  if (!gradient)
+    whole.parts.front().plan = whole.parts.front().planner->plan(recipe);
+  for (Part &part : whole.parts)
+    if (gradient)
+      part.plan = part.planner->plan(part.name == "forward" ? given.forward : given.backward);
+  return whole;
+}
+
+Optimizer::Impl::Place Optimizer::Impl::placeOf(const std::string &text) {
+  if (!gradient)
+    return {Step::parse(text), &now.parts.front()};
+  for (Part &part : now.parts)
+    if (StringRef(text).starts_with(prefixOf(part)))
+      return {Step::parse(text.substr(prefixOf(part).size())), &part};
+  Step step = Step::parse(text);
+  if (!step.choice || !llvm::is_contained({StringRef(verbs::keep.name),
+                                           StringRef(verbs::recompute.name),
+                                           StringRef(verbs::layout.name)},
+                                          StringRef(step.choice->verb)))
+    throw Error(ErrorKind::InvalidArgument,
+                "step '" + step.line() + "': expected 'forward: ' or 'backward: ' before a step on "
+                                         "one of the two programs");
+  return {step, nullptr};
+}
+
+Transformation Optimizer::Impl::predict(const Place &place) {
   Transformation result;
-  result.step = step.line();
-  result.verb = step.verb();
-  result.before = result.after = now.figures;
-  result.kernels.push_back(now.recipe.kernelOf(step.subject()));
-  if (step.choice && step.choice->hasOperatorAsObject())
-    if (const std::string &other = now.recipe.kernelOf(step.choice->object);
-        other != result.kernels.front())
-      result.kernels.push_back(other);
+  result.step = (place.part ? prefixOf(*place.part) : "") + place.step.line();
+  result.verb = place.step.verb();
+  result.before = result.after = history[current].figures;
   try {
-    Plan after = followed(step);
-    result.refused = reasonAgainst(step, after);
-    if (result.isLegal())
-      describe(result, step, after);
+    if (place.part)
+      predictPart(result, place);
+    else
+      predictSplit(result, place.step);
   } catch (const Error &error) {
     result.refused = error.what();
   } catch (const InternalError &error) {
@@ -148,31 +284,114 @@ Transformation Optimizer::Impl::predict(const Step &step) {
   return result;
 }
 
+void Optimizer::Impl::predictPart(Transformation &result, const Place &place) {
+  const Step &step = place.step;
+  Part &part = *place.part;
+  const CompleteRecipe &before = part.plan.recipe;
+  result.kernels.push_back(before.kernelOf(step.subject()));
+  if (step.choice && step.choice->hasOperatorAsObject())
+    if (const std::string &other = before.kernelOf(step.choice->object);
+        other != result.kernels.front())
+      result.kernels.push_back(other);
+  Plan after = followed(*part.planner, part.plan, step);
+  result.refused = reasonAgainst(step, after);
+  if (!result.isLegal())
+    return;
+  RecipeDifference difference;
+  add(difference, differenceOf(before, after.recipe), prefixOf(part));
+  result.dropped = difference.removed;
+  llvm::erase(difference.added, prefixOf(part) + step.text());
+  result.added = difference.added;
+  // The recipe of all parts, with this one as it would be.
+  std::swap(part.plan, after);
+  result.after = figuresOf(now);
+  result.recipe = now.recipe();
+  std::swap(part.plan, after);
+}
+
+/// Both programs are made anew, and keep the lines that still have an object.
+void Optimizer::Impl::predictSplit(Transformation &result, const Step &step) {
+  Whole after = split(frozenBeforeSplit(now.split.with(step)));
+  if (!after.split.has(*step.choice)) {
+    result.refused = "the compiler makes no such choice for this program";
+    return;
+  }
+  RecipeDifference difference = differenceOf(now.split, after.split);
+  for (auto [was, is] : llvm::zip_equal(now.parts, after.parts)) {
+    is.plan = planFrozen(*is.planner, was.plan.recipe);
+    std::vector<std::string> changed = changedKernels(*was.plan.program, *is.plan.program);
+    if (!changed.empty())
+      is.plan = planFrozen(*is.planner, was.plan.recipe.withoutSchedules(changed));
+    add(difference, differenceOf(was.plan.recipe, is.plan.recipe), prefixOf(was));
+  }
+  result.dropped = difference.removed;
+  llvm::erase(difference.added, step.text());
+  result.added = difference.added;
+  result.after = figuresOf(after);
+  result.recipe = after.recipe();
+}
+
+/// Compiles the programs that a step changes, and compares what they compute.
+void Optimizer::Impl::check(const Transformation &done) {
+  Whole after = made(done.recipe);
+  for (auto [was, is] : llvm::zip_equal(now.parts, after.parts))
+    if (!differenceOf(was.plan.recipe, is.plan.recipe).isEmpty() || placeOf(done.step).part == nullptr)
+      checkStep(done.step, {was.planner->program(), was.plan.recipe.text()},
+                {is.planner->program(), is.plan.recipe.text()}, settings,
+                is.plan.figures.operations);
+}
+
 Transformation Optimizer::Impl::apply(const std::string &text, bool isChecked) {
-  Transformation done = predict(Step::parse(text));
+  Transformation done = predict(placeOf(text));
   if (!done.isLegal())
     throw Error(ErrorKind::InvalidArgument, "step '" + done.step + "': " + done.refused);
   if (isChecked)
-    checkStep(*model, settings, sizes, done, history[current].recipe);
+    check(done);
+  std::vector<State> undone(history.begin() + static_cast<long>(current) + 1, history.end());
   history.resize(current + 1);
   history.push_back({done.step, done.recipe, done.after});
-  moveTo(current + 1);
+  try {
+    moveTo(current + 1);
+  } catch (...) {
+    history.pop_back();
+    llvm::append_range(history, undone);
+    throw;
+  }
   return done;
 }
 
-/// The recipe is followed from the start and to the letter: a state is what its recipe says.
+/// A state is what its recipe says: it is followed from the start and to the letter.
 void Optimizer::Impl::moveTo(size_t state) {
-  now = planner.plan(history[state].recipe);
+  const std::string &recipe = history[state].recipe;
+  if (gradient)
+    now = made(recipe);
+  else
+    now.parts.front().plan = now.parts.front().planner->plan(recipe);
   current = state;
 }
 
-Optimizer::Optimizer(std::shared_ptr<Model> model, const Settings &settings, const Sizes &sizes)
-    : impl(std::make_unique<Impl>(std::move(model), settings, sizes)) {
-  impl->now = impl->planner.plan(settings.recipe);
-  impl->history.push_back({"", impl->now.recipe.text(), impl->now.figures});
+/// Each operator in a kernel of its own, each kernel with loops as they are written.
+void Optimizer::Impl::beginUnfused() {
+  for (Part &part : now.parts) {
+    part.plan = planFrozen(*part.planner, part.plan.recipe.unfused());
+    CompleteRecipe plain = part.plan.recipe;
+    for (const Step &step : plainSchedules(part.plan, part.planner->targets()))
+      plain = plain.with(step);
+    part.plan = planFrozen(*part.planner, plain);
+  }
+  now = made(now.recipe()); // as the recipe says
+  history = {{"", now.recipe(), figuresOf(now)}};
 }
 
+Optimizer::Optimizer(std::shared_ptr<Model> model, const Settings &settings, const Sizes &sizes)
+    : impl(std::make_unique<Impl>(std::move(model), settings, sizes, std::nullopt)) {}
+
+Optimizer::Optimizer(std::shared_ptr<Model> model, const Settings &settings, const Sizes &sizes,
+                     const GradientOptions &gradient)
+    : impl(std::make_unique<Impl>(std::move(model), settings, sizes, gradient)) {}
+
 Optimizer::~Optimizer() = default;
+Optimizer::Optimizer(Optimizer &&) noexcept = default;
 
 const std::string &Optimizer::recipe() const { return impl->history[impl->current].recipe; }
 const Figures &Optimizer::figures() const { return impl->history[impl->current].figures; }
@@ -180,16 +399,19 @@ const std::vector<State> &Optimizer::states() const { return impl->history; }
 size_t Optimizer::position() const { return impl->current; }
 
 std::vector<Transformation> Optimizer::list(const Progress &progress) {
-  std::vector<Step> matches = matchesIn(impl->now, impl->planner.targets());
+  std::vector<Impl::Place> matches;
+  for (const Step &step : matchesBeforeSplit(impl->now.split))
+    matches.push_back({step, nullptr});
+  for (Part &part : impl->now.parts)
+    for (const Step &step : matchesIn(part.plan, part.planner->targets()))
+      matches.push_back({step, &part});
   std::vector<Transformation> found;
   for (size_t i = 0; i < matches.size(); ++i) {
     pollInterruption();
     if (progress)
       progress(i, matches.size());
     Transformation match = impl->predict(matches[i]);
-    bool changesNothing =
-        differenceOf(impl->now.recipe, CompleteRecipe(match.recipe)).isEmpty();
-    if (!match.isLegal() || !changesNothing)
+    if (!match.isLegal() || withoutPlanning(match.recipe) != withoutPlanning(recipe()))
       found.push_back(std::move(match));
   }
   llvm::stable_sort(found, [](const Transformation &a, const Transformation &b) {
@@ -201,7 +423,24 @@ std::vector<Transformation> Optimizer::list(const Progress &progress) {
 }
 
 Transformation Optimizer::predict(const std::string &step) {
-  return impl->predict(Step::parse(step));
+  return impl->predict(impl->placeOf(step));
+}
+
+void Optimizer::beginUnfused() { impl->beginUnfused(); }
+
+double Optimizer::predictedMicroseconds(const std::string &recipe) const {
+  return Impl::figuresOf(impl->made(recipe)).microseconds;
+}
+
+std::unique_ptr<CompiledRecipes> Optimizer::compiled(const std::vector<std::string> &recipes) const {
+  auto result = std::make_unique<CompiledRecipes>();
+  for (const std::string &recipe : recipes) {
+    std::vector<CheckedProgram> programs;
+    for (const Part &part : impl->made(recipe).parts)
+      programs.push_back({part.planner->program(), part.plan.recipe.text()});
+    result->add(std::move(programs), impl->settings);
+  }
+  return result;
 }
 
 Transformation Optimizer::apply(const std::string &step) {

@@ -20,12 +20,24 @@ struct State {
   Figures figures;
 };
 
+class CompiledRecipes;
+
 class Optimizer {
 public:
   /// Begins with the program as the recipe of the settings and the compiler make it. Throws Error for a
   /// model that is split into several programs or out of a package.
   Optimizer(std::shared_ptr<Model> model, const Settings &settings, const Sizes &sizes = {});
+  /// Begins with the program and its gradient as two programs. Steps on one of them begin with its
+  /// name, as in "forward: separate relu1"; steps on what is saved, and on layouts before the program
+  /// is split, do not.
+  Optimizer(std::shared_ptr<Model> model, const Settings &settings, const Sizes &sizes,
+            const GradientOptions &gradient);
   ~Optimizer();
+
+  Optimizer(Optimizer &&) noexcept;
+
+  /// Begins anew, with each operator in a kernel of its own and loops as they are written.
+  void beginUnfused();
 
   const std::string &recipe() const;
   const Figures &figures() const;
@@ -52,6 +64,11 @@ public:
   const std::vector<State> &states() const;
   /// The place of the program in it.
   size_t position() const;
+
+  /// What the program is predicted to take with another complete recipe.
+  double predictedMicroseconds(const std::string &recipe) const;
+  /// The model compiled with these complete recipes, ready to be timed (Measure.h).
+  std::unique_ptr<CompiledRecipes> compiled(const std::vector<std::string> &recipes) const;
 
 private:
   struct Impl;

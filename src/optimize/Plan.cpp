@@ -16,19 +16,18 @@ namespace headrace::optimize {
 
 namespace {
 
-constexpr StringLiteral kLayout = "layout", kSchedule = "schedule";
+constexpr StringLiteral kSimplify = "simplify", kLayout = "layout", kSchedule = "schedule";
 
-/// Whether level 1 may follow a step with this verb before kernels are formed.
-bool isEarly(const ProgramStep &step) {
-  return llvm::is_contained({StringRef(verbs::fold.name), StringRef(verbs::leave.name),
-                             StringRef(verbs::layout.name), StringRef(verbs::expand.name)},
-                            StringRef(step.verb));
+/// Whether a phase before kernels are formed follows all steps with this verb, or rejects them.
+bool isFollowedBy(StringRef phase, const ProgramStep &step) {
+  return step.verb == verbs::fold.name || step.verb == verbs::leave.name ||
+         (phase == kLayout && step.verb == verbs::layout.name);
 }
 
 /// Expansions are chosen with kernels, but for attention: whether level 1 followed one is known
 /// after it ran.
-bool isEarlyForSure(const ProgramStep &step) {
-  return isEarly(step) && step.verb != verbs::expand.name;
+bool mayBeFollowedBy(StringRef phase, const ProgramStep &step) {
+  return isFollowedBy(phase, step) || step.verb == verbs::expand.name;
 }
 
 std::vector<int64_t> hintsOf(const Explanation &explanation, ModuleOp program) {
@@ -78,12 +77,24 @@ Plan Planner::plan(const std::string &recipe) {
   return plan;
 }
 
+LevelOneProgram Planner::program() const {
+  ModuleOp module = *source.module;
+  return {source.name, source.context, specializeProgram(module, sizes), source.files};
+}
+
+/// The program at the checkpoint, for the steps that the recipe has still to say.
+static OwningOpRef<ModuleOp> continued(ModuleOp program, const std::vector<std::string> &followed,
+                                       ProgramRecipe recipe) {
+  OwningOpRef<ModuleOp> copy = program.clone();
+  llvm::erase_if(recipe.steps, [&](const ProgramStep &step) {
+    return llvm::is_contained(followed, step.text());
+  });
+  giveRecipe(entryFunction(*copy), recipe);
+  return copy;
+}
+
 OwningOpRef<ModuleOp> Planner::scheduled(Compiler &compiler, const std::string &text) {
   ProgramRecipe recipe = ProgramRecipe::parse(text);
-  std::string early;
-  for (const ProgramStep &step : recipe.steps)
-    if (isEarlyForSure(step) || llvm::is_contained(followedBefore, step.text()))
-      early += step.text() + "\n";
   // Tensor expressions have loops of their own from the first phase on.
   if (recipe.steps.empty() || !recipe.stages.empty()) {
     OwningOpRef<ModuleOp> program = specializeProgram(*source.module, sizes);
@@ -91,37 +102,48 @@ OwningOpRef<ModuleOp> Planner::scheduled(Compiler &compiler, const std::string &
     compiler.runPhases(*program, kSchedule);
     return program;
   }
-  if (!checkpoint || early != checkpointRecipe)
-    makeCheckpoint(compiler, recipe, early);
-  OwningOpRef<ModuleOp> program = checkpoint->clone();
-  func::FuncOp entry = entryFunction(*program);
-  llvm::erase_if(recipe.steps, [&](const ProgramStep &step) {
-    return llvm::is_contained(followedBefore, step.text());
-  });
-  giveRecipe(entry, recipe);
+  simplified.phase = kSimplify;
+  laidOut.phase = kLayout;
+  reach(simplified, compiler, recipe, nullptr);
+  reach(laidOut, compiler, recipe, &simplified);
+  OwningOpRef<ModuleOp> program = continued(*laidOut.program, laidOut.followed, recipe);
   compiler.continuePhases(*program, kLayout, kSchedule);
   return program;
 }
 
-void Planner::makeCheckpoint(Compiler &compiler, const ProgramRecipe &recipe,
-                             const std::string &early) {
-  OwningOpRef<ModuleOp> program = specializeProgram(*source.module, sizes);
-  func::FuncOp entry = entryFunction(*program);
-  entry->setAttr(kExplainAttr, UnitAttr::get(source.context.get()));
-  compiler.runPhases(*program, kLayout);
-  checkpoint = std::move(program);
-  std::vector<std::string> left;
-  for (const ProgramStep &step : stepsToFollow(entryFunction(*checkpoint)))
-    left.push_back(step.text());
-  followedBefore.clear();
-  checkpointRecipe.clear();
-  for (const ProgramStep &step : recipe.steps) {
-    bool isFollowed = isEarly(step) && !llvm::is_contained(left, step.text());
-    if (isFollowed)
-      followedBefore.push_back(step.text());
-    if (isFollowed || isEarlyForSure(step))
-      checkpointRecipe += step.text() + "\n";
+/// Makes the checkpoint anew unless the recipe says the same as its own about the phases up to it.
+const Planner::Checkpoint &Planner::reach(Checkpoint &checkpoint, Compiler &compiler,
+                                          const ProgramRecipe &recipe, const Checkpoint *before) {
+  std::string wanted;
+  for (const ProgramStep &step : recipe.steps)
+    if (isFollowedBy(checkpoint.phase, step) ||
+        llvm::is_contained(checkpoint.followed, step.text()))
+      wanted += step.text() + "\n";
+  if (checkpoint.program && wanted == checkpoint.recipe)
+    return checkpoint;
+  if (before) {
+    checkpoint.program = continued(*before->program, before->followed, recipe);
+    compiler.continuePhases(*checkpoint.program, before->phase, checkpoint.phase);
+  } else {
+    checkpoint.program = specializeProgram(*source.module, sizes);
+    entryFunction(*checkpoint.program)
+        ->setAttr(kExplainAttr, UnitAttr::get(source.context.get()));
+    compiler.runPhases(*checkpoint.program, checkpoint.phase);
   }
+  std::vector<std::string> left;
+  for (const ProgramStep &step : stepsToFollow(entryFunction(*checkpoint.program)))
+    left.push_back(step.text());
+  checkpoint.followed = before ? before->followed : std::vector<std::string>();
+  checkpoint.recipe.clear();
+  for (const ProgramStep &step : recipe.steps) {
+    bool isFollowed = mayBeFollowedBy(checkpoint.phase, step) &&
+                      !llvm::is_contained(left, step.text());
+    if (isFollowed)
+      checkpoint.followed.push_back(step.text());
+    if (isFollowed || isFollowedBy(checkpoint.phase, step))
+      checkpoint.recipe += step.text() + "\n";
+  }
+  return checkpoint;
 }
 
 } // namespace headrace::optimize

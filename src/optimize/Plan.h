@@ -35,20 +35,27 @@ public:
   Plan plan(const std::string &recipe);
 
   const Targets &targets() const { return engines; }
-  const std::string &name() const { return source.name; }
+  /// The program for the sizes, before any phase.
+  LevelOneProgram program() const;
 
 private:
+  /// The program after a phase, and the steps of recipes that are followed on the way to it.
+  struct Checkpoint {
+    llvm::StringRef phase;
+    mlir::OwningOpRef<mlir::ModuleOp> program;
+    std::string recipe; // the steps that phase might follow, or did
+    std::vector<std::string> followed;
+  };
+
   mlir::OwningOpRef<mlir::ModuleOp> scheduled(Compiler &compiler, const std::string &recipe);
-  void makeCheckpoint(Compiler &compiler, const ProgramRecipe &recipe, const std::string &early);
+  const Checkpoint &reach(Checkpoint &checkpoint, Compiler &compiler, const ProgramRecipe &recipe,
+                          const Checkpoint *before);
 
   LevelOneProgram source;
   Settings settings;
   Sizes sizes;
   Targets engines;
-  /// The program after the phase `layout`, and the steps that were followed on the way.
-  mlir::OwningOpRef<mlir::ModuleOp> checkpoint;
-  std::string checkpointRecipe;
-  std::vector<std::string> followedBefore;
+  Checkpoint simplified, laidOut;
 };
 
 } // namespace headrace::optimize

@@ -54,7 +54,7 @@ std::vector<std::string> linesWithout(const std::vector<std::string> &lines,
 }
 
 /// `kernel NAME: LINE; LINE`, as a command line has the schedule of a kernel, with lines of its own.
-std::string withLines(std::string_view text) {
+std::string inSeveralLines(std::string_view text) {
   StringRef line = StringRef(text).trim();
   if (!line.starts_with("kernel ") || line.contains('\n'))
     return line.str();
@@ -76,7 +76,7 @@ std::string withLines(std::string_view text) {
 //===--------------------------------------------------------------------------===//
 
 Step Step::parse(std::string_view text) {
-  ProgramRecipe recipe = ProgramRecipe::parse(withLines(text));
+  ProgramRecipe recipe = ProgramRecipe::parse(inSeveralLines(text));
   if (recipe.steps.size() + recipe.kernels.size() != 1 || !recipe.stages.empty())
     throw Error(ErrorKind::InvalidArgument,
                 "step '" + std::string(text) +
@@ -170,6 +170,23 @@ CompleteRecipe CompleteRecipe::withoutSchedules(const std::vector<std::string> &
   return result;
 }
 
+CompleteRecipe CompleteRecipe::unfused() const {
+  CompleteRecipe result = *this;
+  for (const ProgramStep &step : recipe.steps) {
+    if (step.verb != verbs::fuse.name)
+      continue;
+    const ProgramStep separated{verbs::separate.name.str(), step.subject, ""};
+    result.removeOthers(separated);
+    result.recipe.steps.push_back(separated);
+    result.clearSchedule(step.object);
+    result.addKernel(step.subject);
+  }
+  for (ProgramStep &step : result.recipe.steps)
+    if (step.verb == verbs::walk.name)
+      step.object = "nothing";
+  return result;
+}
+
 /// Lines on the same operator that decide what the step decides.
 void CompleteRecipe::removeOthers(const ProgramStep &step) {
   llvm::erase_if(recipe.steps, [&](const ProgramStep &other) {
@@ -248,14 +265,43 @@ std::string text(const RecipeDifference &difference) {
   return result;
 }
 
-std::string frozen(const CompleteRecipe &recipe) {
+std::vector<Step> stepsBetween(const CompleteRecipe &from, const CompleteRecipe &to) {
+  std::vector<Step> steps;
+  auto add = [&](const Verb &verb, const std::string &subject, const std::string &object = "") {
+    steps.emplace_back().choice = ProgramStep{verb.name.str(), subject, object};
+  };
+  for (const ProgramStep &was : from.parts().steps) {
+    if (to.objectOf(was.verb, was.subject))
+      continue;
+    if (was.verb == verbs::fold.name)
+      add(verbs::leave, was.subject);
+    else if (was.verb == verbs::fuse.name)
+      add(verbs::separate, was.subject);
+    else if (was.verb == verbs::walk.name)
+      add(verbs::walk, was.subject, "nothing");
+  }
+  for (const ProgramStep &is : to.parts().steps)
+    if (findVerb(is.verb)->isAboutOperators() && !from.has(is))
+      steps.emplace_back().choice = is;
+  for (const ProgramRecipe::Kernel &kernel : to.parts().kernels)
+    if (const ProgramRecipe::Kernel *was = from.find(kernel.name);
+        !kernel.schedule.empty() && (!was || was->schedule != kernel.schedule))
+      steps.emplace_back().kernel = kernel;
+  return steps;
+}
+
+static std::string withLines(const CompleteRecipe &recipe, bool plansKernels) {
   ProgramRecipe lines = recipe.parts();
   llvm::erase_if(lines.steps, [](const ProgramStep &step) {
     return !findVerb(step.verb)->isAboutOperators();
   });
-  lines.steps.push_back({verbs::plan.name.str(), verbs::plan.subject.str(), "greedily"});
+  if (plansKernels)
+    lines.steps.push_back({verbs::plan.name.str(), verbs::plan.subject.str(), "greedily"});
   lines.steps.push_back({verbs::follow.name.str(), verbs::follow.subject.str(), "where-possible"});
   return lines.text();
 }
+
+std::string frozen(const CompleteRecipe &recipe) { return withLines(recipe, true); }
+std::string frozenBeforeSplit(const CompleteRecipe &recipe) { return withLines(recipe, false); }
 
 } // namespace headrace::optimize

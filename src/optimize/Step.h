@@ -52,6 +52,8 @@ public:
 
   /// The recipe with the step, as far as the recipe alone tells what changes.
   CompleteRecipe with(const Step &step) const;
+  /// With every operator in a kernel of its own.
+  CompleteRecipe unfused() const;
   /// Without the schedules of these kernels, which the compiler then chooses.
   CompleteRecipe withoutSchedules(const std::vector<std::string> &kernels) const;
 
@@ -77,8 +79,14 @@ RecipeDifference differenceOf(const CompleteRecipe &before, const CompleteRecipe
 /// The difference as text: "- " before lines that are removed, "+ " before those that are added.
 std::string text(const RecipeDifference &difference);
 
+/// Steps that lead from one recipe to another of the same program, in an order in which kernels come
+/// before their schedules. Lines on what neither recipe states are not among them.
+std::vector<Step> stepsBetween(const CompleteRecipe &from, const CompleteRecipe &to);
+
 /// The recipe with lines by which nothing that it leaves open is planned, and what cannot be followed
 /// is passed over.
 std::string frozen(const CompleteRecipe &recipe);
+/// Likewise for choices before a program with gradients is split, where no kernels are planned.
+std::string frozenBeforeSplit(const CompleteRecipe &recipe);
 
 } // namespace headrace::optimize

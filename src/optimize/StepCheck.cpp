@@ -1,7 +1,5 @@
 #include "optimize/StepCheck.h"
 
-#include "driver/programs/LevelOneProgram.h"
-#include "driver/Specialize.h"
 #include "runtime/system/Error.h"
 #include "verify/Verify.h"
 
@@ -11,14 +9,6 @@ namespace {
 
 /// The reference evaluates programs of at most this many operations within about a second.
 constexpr int64_t kReferenceOperations = 8'000'000;
-
-/// The model for these values of its dynamic dimensions, for which the recipe was made.
-LevelOneProgram programFor(const Model &model, const Sizes &sizes) {
-  LevelOneProgram program = model.copyOfProgram();
-  program.module = specializeProgram(*program.module, sizes);
-  program.importFor = nullptr;
-  return program;
-}
 
 Settings withRecipe(Settings settings, const std::string &recipe) {
   settings.recipe = recipe;
@@ -38,24 +28,24 @@ double toleranceOf(DType type) {
   }
 }
 
-[[noreturn]] void fail(const Transformation &done, const std::string &what) {
+[[noreturn]] void fail(const std::string &step, const std::string &what) {
   throw Error(ErrorKind::InvalidArgument,
-              "step '" + done.step + "': the program would compute another result: " + what);
+              "step '" + step + "': the program would compute another result: " + what);
 }
 
-void compareWithReference(Model &after, const Transformation &done, verify::Options options) {
+void compareWithReference(Model &after, const std::string &step, verify::Options options) {
   verify::Report report = verify::verifyModel(after, nullptr, options);
   for (const verify::CaseReport &each : report.cases) {
     if (each.firstWrong)
-      fail(done, "kernel '" + each.firstWrong->kernel + "': " +
+      fail(step, "kernel '" + each.firstWrong->kernel + "': " +
                      verify::text(each.firstWrong->judgement));
     for (const verify::ComparedValue &output : each.outputs)
       if (!output.judgement.holds)
-        fail(done, "output '" + output.name + "': " + verify::text(output.judgement));
+        fail(step, "output '" + output.name + "': " + verify::text(output.judgement));
   }
 }
 
-void compareWithBefore(Model &before, Model &after, const Transformation &done,
+void compareWithBefore(Model &before, Model &after, const std::string &step,
                        const std::vector<RuntimeValue> &inputs) {
   std::vector<RuntimeValue> expected = before.runValues(inputs), found = after.runValues(inputs);
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -67,22 +57,22 @@ void compareWithBefore(Model &before, Model &after, const Transformation &done,
     verify::Judgement judgement = verify::judge(*ours, exact, {});
     bool holds = judgement.fault.empty() && judgement.error <= tolerance * judgement.scale;
     if (!holds && !judgement.holds)
-      fail(done, "output '" + after.outputs()[i].name + "': " + verify::text(judgement));
+      fail(step, "output '" + after.outputs()[i].name + "': " + verify::text(judgement));
   }
 }
 
 } // namespace
 
-void checkStep(const Model &model, const Settings &settings, const Sizes &sizes,
-               const Transformation &done, const std::string &recipeBefore) {
-  Model after(programFor(model, sizes), withRecipe(settings, done.recipe));
+void checkStep(const std::string &step, CheckedProgram before, CheckedProgram after,
+               const Settings &settings, int64_t operations) {
   verify::Options options;
-  options.settings = withRecipe(settings, done.recipe);
-  options.inputs = verify::makeCases(after, options).front().inputs;
-  if (done.after.operations <= kReferenceOperations)
-    return compareWithReference(after, done, options);
-  Model before(programFor(model, sizes), withRecipe(settings, recipeBefore));
-  compareWithBefore(before, after, done, options.inputs);
+  options.settings = withRecipe(settings, after.recipe);
+  Model made(std::move(after.program), options.settings);
+  options.inputs = verify::makeCases(made, options).front().inputs;
+  if (operations <= kReferenceOperations)
+    return compareWithReference(made, step, options);
+  Model known(std::move(before.program), withRecipe(settings, before.recipe));
+  compareWithBefore(known, made, step, options.inputs);
 }
 
 } // namespace headrace::optimize

@@ -14,7 +14,7 @@ namespace headrace::optimize {
 struct Figures {
   double microseconds = 0;
   int64_t bytes = 0, operations = 0, kernels = 0;
-  /// Of temporaries and outputs; nothing if sizes are dynamic.
+  /// Of temporaries and outputs; nothing if sizes are dynamic. Of two programs the larger one.
   std::optional<int64_t> peakBytes;
 };
 

@@ -118,6 +118,7 @@ void addCommands(CLI::App &app, Action &action) {
   addExplainCommand(app, action);
   addExploreCommand(app, action);
   addOptimizeCommand(app, action);
+  addBlameCommand(app, action);
   addMachineCommand(app, action);
   addVtaCommand(app, action);
   addQuantizeCommand(app, action);

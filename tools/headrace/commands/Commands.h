@@ -17,6 +17,7 @@ void addVerifyCommand(CLI::App &app, Action &action);
 void addExplainCommand(CLI::App &app, Action &action);
 void addExploreCommand(CLI::App &app, Action &action);
 void addOptimizeCommand(CLI::App &app, Action &action);
+void addBlameCommand(CLI::App &app, Action &action);
 void addMachineCommand(CLI::App &app, Action &action);
 void addVtaCommand(CLI::App &app, Action &action);
 void addQuantizeCommand(CLI::App &app, Action &action);

@@ -3,12 +3,11 @@
 #include "report/Table.h"
 #include "report/Text.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace headrace::cli {
 
-using json = nlohmann::ordered_json;
 using optimize::Figures;
 using optimize::Transformation;
 
@@ -40,34 +39,6 @@ const std::vector<Table::Column> kChangeColumns = {
     {"time"}, {"bytes"}, {"operations"}, {"kernels"}, {"peak"}};
 
 } // namespace
-
-json figuresJson(const Figures &figures) {
-  return {{"predicted_us", figures.microseconds},
-          {"bytes", figures.bytes},
-          {"operations", figures.operations},
-          {"kernels", figures.kernels},
-          {"peak_bytes", figures.peakBytes ? json(*figures.peakBytes) : json()}};
-}
-
-json transformationJson(const Transformation &each) {
-  bool isLegal = each.isLegal();
-  return {{"step", each.step},
-          {"verb", each.verb},
-          {"kernels", each.kernels},
-          {"legal", isLegal},
-          {"why_not", each.refused},
-          {"saved_us", isLegal ? json(each.savedMicroseconds()) : json()},
-          {"after", isLegal ? figuresJson(each.after) : json()},
-          {"dropped", each.dropped},
-          {"added", each.added}};
-}
-
-json historyJson(const optimize::Optimizer &optimizer) {
-  json states = json::array();
-  for (const optimize::State &state : optimizer.states())
-    states.push_back({{"step", state.step}, {"figures", figuresJson(state.figures)}});
-  return {{"position", optimizer.position()}, {"states", states}};
-}
 
 void printTransformations(const std::vector<Transformation> &all, size_t most) {
   std::vector<Table::Column> columns{{"step", Table::Align::Left}};
@@ -115,6 +86,29 @@ void printHistory(const optimize::Optimizer &optimizer) {
                figures.peakBytes ? amount(*figures.peakBytes, "B") : "-"});
   }
   table.print(stdout);
+}
+
+void printMeasured(const std::vector<optimize::MeasuredChange> &changes) {
+  Table table({{"step", Table::Align::Left}, {"predicted"}, {"measured"}, {"", Table::Align::Left}});
+  for (const optimize::MeasuredChange &change : changes) {
+    bool isOff = change.isClear() && change.factor() > 2;
+    table.add({printable(change.step), timeChange(change.predictedAfter - change.predictedBefore),
+               timeChange(change.measuredAfter - change.measuredBefore),
+               !change.isClear() ? "within noise" : isOff ? "off by more than a factor of 2" : ""});
+  }
+  table.print(stdout);
+}
+
+void printBlame(const optimize::Blame &blame) {
+  fmt::print("{} before, {} after: {}\n\n", duration(blame.before), duration(blame.after),
+             timeChange(blame.after - blame.before));
+  Table table({{"step", Table::Align::Left}, {"adds"}});
+  for (const optimize::BlamedStep &step : blame.steps)
+    table.add({printable(step.step), timeChange(step.microseconds)});
+  table.add({"(no step)", timeChange(blame.unexplained())});
+  table.print(stdout);
+  for (const auto &[step, reason] : blame.left)
+    fmt::print("not possible alone: {}: {}\n", printable(step), printable(reason));
 }
 
 } // namespace headrace::cli
