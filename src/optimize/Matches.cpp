@@ -74,7 +74,7 @@ private:
     } else if (verb.name == verbs::fuse.name) {
       add(verbs::separate, step.subject);
     } else if (verb.name == verbs::walk.name) {
-      add(verb, step.subject, "nothing");
+      add(verb, step.subject, step.object == "nothing" ? "d0" : "nothing");
     } else if (verb.name == verbs::pack.name) {
       for (int columns : {1, 8, 16, 32, 64})
         add(verb, step.subject, std::to_string(columns));

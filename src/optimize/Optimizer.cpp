@@ -107,10 +107,6 @@ std::string reasonAgainst(const Step &step, const Plan &plan) {
     holds = kernel == choice.subject && after.othersIn(choice.subject).empty() && reason.empty();
   else if (choice.verb == verbs::leave.name)
     holds = !after.objectOf(verbs::fold.name, choice.subject) && reason.empty();
-  else if (choice.verb == verbs::walk.name && choice.object == "nothing")
-    holds = !after.objectOf(verbs::walk.name, choice.subject) && reason.empty();
-  else if (choice.verb == verbs::pack.name && choice.object == "1")
-    holds = !after.objectOf(verbs::pack.name, choice.subject) && reason.empty();
   else if (choice.verb == verbs::slice.name)
     holds = reason.empty(); // all of them is not written
   if (holds)
