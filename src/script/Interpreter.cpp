@@ -12,7 +12,8 @@ static constexpr int kDeepestCall = 256;
 
 void Interpreter::run(const Program &program, Environment &variables, HostContext &host) {
   context = &host;
-  depth = 0;
+  depth = loops = 0;
+  runner.endLoops();
   run(program.main.body, variables);
 }
 
@@ -43,21 +44,29 @@ bool Interpreter::condition(const Operand &operand, const Environment &variables
 void Interpreter::run(const Block &block, Environment &variables) {
   pollInterruption();
   if (auto *straight = block.as<BasicBlock>()) {
-    runner.run(*straight, variables, *context);
+    runner.run(*straight, variables, *context, loops > 0);
   } else if (auto *choice = block.as<IfBlock>()) {
     run(condition(choice->condition, variables) ? choice->then : choice->otherwise, variables);
-  } else if (auto *loop = block.as<WhileBlock>()) {
-    while (true) {
-      pollInterruption();
-      run(loop->header, variables);
-      if (!condition(loop->condition, variables))
-        break;
-      run(loop->body, variables);
-    }
-  } else if (auto *loop = block.as<ForBlock>()) {
-    runFor(*loop, variables);
+  } else if (block.as<WhileBlock>() || block.as<ForBlock>()) {
+    ++loops;
+    if (auto *loop = block.as<WhileBlock>())
+      runWhile(*loop, variables);
+    else
+      runFor(*block.as<ForBlock>(), variables);
+    if (--loops == 0)
+      runner.endLoops();
   } else if (auto *function = block.as<CallBlock>()) {
     call(*function, block.place, variables);
+  }
+}
+
+void Interpreter::runWhile(const WhileBlock &loop, Environment &variables) {
+  while (true) {
+    pollInterruption();
+    run(loop.header, variables);
+    if (!condition(loop.condition, variables))
+      break;
+    run(loop.body, variables);
   }
 }
 

@@ -22,6 +22,8 @@ struct ScriptSettings {
   adaptive::SizePolicy sizes = adaptive::SizePolicy::adaptive();
   /// Plans of blocks that are kept.
   size_t planCacheSize = 256;
+  /// Operations of a loop's body whose operands stay the same are computed once: LoopInvariants.h.
+  bool findInvariants = true;
   /// Called for every plan that is made, before it runs for the first time: -explain.
   bool explainGraphs = false, explainRuntime = false, explainPlanning = false;
   std::function<void(const std::string &)> explain;

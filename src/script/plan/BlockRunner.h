@@ -17,7 +17,11 @@ class BlockRunner {
 public:
   BlockRunner(const ScriptSettings &settings, Statistics &statistics);
 
-  void run(const BasicBlock &block, Environment &variables, HostContext &context);
+  /// `inLoop`: the block may run again with operands that did not change.
+  void run(const BasicBlock &block, Environment &variables, HostContext &context, bool inLoop);
+
+  /// Forgets the values that were kept for further iterations.
+  void endLoops();
 
 private:
   /// The statements of a block from one on.
@@ -28,20 +32,26 @@ private:
   };
 
   size_t runPart(const BasicBlock &block, size_t first, Environment &variables,
-                 HostContext &context);
+                 HostContext &context, bool inLoop);
+  bool findInvariants(const std::shared_ptr<BlockPlan> &plan, const BasicBlock &block, size_t first,
+                      Part &part, PlanSignature &signature, const Environment &variables);
+  void runParts(InvariantParts &parts, const BasicBlock &block, bool last,
+                std::span<const int64_t> symbols, Environment &variables, HostContext &context);
   BlockPlan makePlan(const BasicBlock &block, size_t first, Part &part, PlanSignature &signature,
-                     const Environment &variables);
+                     const Environment &variables, const std::set<std::string> &invariant = {});
   void prepare(BlockPlan &plan, std::span<const int64_t> symbols);
+  /// `kept`: inputs of the plan that are not variables.
   void follow(BlockPlan &plan, const BasicBlock &block, bool last, std::span<const int64_t> symbols,
-              Environment &variables, HostContext &context);
+              Environment &variables, Environment &results, HostContext &context,
+              const Environment &kept = {});
   void runSegment(BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
                   std::vector<Value> &values);
   void runCode(BlockPlan::Compiled &compiled, const Dag &dag, std::span<const int64_t> symbols,
                std::vector<Value> &values);
   void runOnHost(const BlockPlan &plan, const Segment &segment, std::span<const int64_t> symbols,
                  std::vector<Value> &values, HostContext &context);
-  void runNode(const BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
-               std::vector<Value> &values, HostContext &context);
+  double runNode(const BlockPlan &plan, const PlanStep &step, std::span<const int64_t> symbols,
+                 std::vector<Value> &values, HostContext &context);
 
   const ScriptSettings &settings;
   Statistics &statistics;
@@ -50,6 +60,8 @@ private:
   double compileNanoseconds = 100e6;
   /// The plans of all blocks, by the numbers of their parts and what they hold for.
   adaptive::VersionStore<std::pair<size_t, std::vector<int64_t>>, BlockPlan> plans;
+  /// Plans that keep values for further iterations.
+  std::vector<std::shared_ptr<BlockPlan>> plansWithParts;
 };
 
 } // namespace headrace::script
