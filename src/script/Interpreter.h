@@ -25,7 +25,9 @@ private:
   BlockRunner runner;
   HostContext *context = nullptr;
   int depth = 0;
-  int loops = 0; ///< that are running, one in another
+  LoopState loop;
+  /// The variables that a loop writes.
+  std::unordered_map<const Block *, std::set<std::string>> written;
 };
 
 } // namespace headrace::script

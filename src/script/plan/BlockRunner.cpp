@@ -35,10 +35,10 @@ BlockRunner::BlockRunner(const ScriptSettings &settings, Statistics &statistics)
     : settings(settings), statistics(statistics), plans(settings.planCacheSize) {}
 
 void BlockRunner::run(const BasicBlock &block, Environment &variables, HostContext &context,
-                      bool inLoop) {
+                      const LoopState &loop) {
   ++statistics.blocks;
   for (size_t done = 0; done < block.statements.size();)
-    done += runPart(block, done, variables, context, inLoop);
+    done += runPart(block, done, variables, context, loop);
 }
 
 void BlockRunner::endLoops() {
@@ -49,7 +49,7 @@ void BlockRunner::endLoops() {
 }
 
 size_t BlockRunner::runPart(const BasicBlock &block, size_t first, Environment &variables,
-                            HostContext &context, bool inLoop) {
+                            HostContext &context, const LoopState &loop) {
   auto at = parts.find({&block, first});
   if (at == parts.end())
     at = parts
@@ -74,8 +74,8 @@ size_t BlockRunner::runPart(const BasicBlock &block, size_t first, Environment &
   }
   size_t statements = plan->dag.statements;
   bool last = first + statements == block.statements.size();
-  if (inLoop && settings.findInvariants &&
-      findInvariants(plan, block, first, part, signature, variables)) {
+  if (loop.inside && settings.findInvariants &&
+      findInvariants(plan, block, first, part, signature, variables, loop)) {
     runParts(*plan->parts, block, last, signature.symbols(), variables, context);
     return statements;
   }
@@ -84,19 +84,26 @@ size_t BlockRunner::runPart(const BasicBlock &block, size_t first, Environment &
   return statements;
 }
 
-/// Whether the plan has parts now: operations whose operands are the same as in the last iteration.
+/// Whether the plan has parts now: operations whose operands are the same in every iteration, since
+/// the loop does not write them, or were the same in the last one.
 bool BlockRunner::findInvariants(const std::shared_ptr<BlockPlan> &plan, const BasicBlock &block,
                                  size_t first, Part &part, PlanSignature &signature,
-                                 const Environment &variables) {
+                                 const Environment &variables, const LoopState &loop) {
   // Operands that differ in a few iterations may be equal in the next ones: other loops.
   constexpr int kMostSplits = 4, kMostMisses = 8;
   if (!plan->parts && plan->splits >= kMostSplits)
     return false;
   PlanOperands now = planOperands(plan->dag, signature.symbols(), variables);
   if (!plan->parts) {
-    if (plan->lastOperands) {
+    if (plan->lastOperands || loop.written) {
       Stopwatch watch;
-      std::set<std::string> same = now.sameAs(*plan->lastOperands);
+      std::set<std::string> same;
+      if (plan->lastOperands)
+        same = now.sameAs(*plan->lastOperands);
+      else
+        for (const auto &[name, value] : now.inputs)
+          if (!loop.written->contains(name))
+            same.insert(name);
       bool all = settings.compile == CompileWhen::Always;
       // Products are associated anew, since some of them are computed once now.
       if (!same.empty())

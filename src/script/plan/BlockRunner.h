@@ -10,6 +10,13 @@
 
 namespace headrace::script {
 
+/// The loop that a block is executed in.
+struct LoopState {
+  bool inside = false;
+  /// What the innermost loop writes; null in a function that it calls.
+  const std::set<std::string> *written = nullptr;
+};
+
 /// Runs basic blocks: finds or makes the plan for the current values, and follows it. If the sizes
 /// of later statements depend on results of earlier ones, a block is run in parts, each planned
 /// when its sizes are known.
@@ -17,8 +24,8 @@ class BlockRunner {
 public:
   BlockRunner(const ScriptSettings &settings, Statistics &statistics);
 
-  /// `inLoop`: the block may run again with operands that did not change.
-  void run(const BasicBlock &block, Environment &variables, HostContext &context, bool inLoop);
+  void run(const BasicBlock &block, Environment &variables, HostContext &context,
+           const LoopState &loop);
 
   /// Forgets the values that were kept for further iterations.
   void endLoops();
@@ -32,9 +39,10 @@ private:
   };
 
   size_t runPart(const BasicBlock &block, size_t first, Environment &variables,
-                 HostContext &context, bool inLoop);
+                 HostContext &context, const LoopState &loop);
   bool findInvariants(const std::shared_ptr<BlockPlan> &plan, const BasicBlock &block, size_t first,
-                      Part &part, PlanSignature &signature, const Environment &variables);
+                      Part &part, PlanSignature &signature, const Environment &variables,
+                      const LoopState &loop);
   void runParts(InvariantParts &parts, const BasicBlock &block, bool last,
                 std::span<const int64_t> symbols, Environment &variables, HostContext &context);
   BlockPlan makePlan(const BasicBlock &block, size_t first, Part &part, PlanSignature &signature,
