@@ -230,7 +230,10 @@ class Programs:
         step = f"{name} = {name} / 2 + i * g / (1 + abs(g))"
         product, whole = "t(a) %*% a", lambda a: a.T @ a
         if self.random.random() < 0.5:
-            product, whole = "exp(-abs(a)) %*% (t(a) %*% a)", lambda a: np.exp(-np.abs(a)) @ (a.T @ a)
+            product, whole = (
+                "exp(-abs(a)) %*% (t(a) %*% a)",
+                lambda a: np.exp(-np.abs(a)) @ (a.T @ a),
+            )
         self.lines.append(
             f"for (i in 1:{count}) {{ if (i == {change}) {{ a = a + i }}; g = sum({product}); {step} }}"
         )

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "adaptive/Signature.h"
-
 #include "script/plan/SegmentSource.h"
 #include <functional>
 #include <string>

@@ -1,4 +1,5 @@
-// Operations of loops whose operands stay the same are computed once; every script gives what it gives without that.
+// Operations of loops whose operands stay the same are computed once; every script gives what it
+// gives without that.
 #include "Sessions.h"
 
 namespace headrace::script {
@@ -68,15 +69,17 @@ TEST(Invariants, AreComputedAgainWhenOperandsChange) {
 }
 
 TEST(Invariants, OfSizesThatChange) {
-  reusedIn("s = 0; Y = X\nfor (i in 1:4) { Y = rbind(Y, X); s = s + nrow(Y) * sum(t(X) %*% X) }", 300, 4);
+  reusedIn("s = 0; Y = X\nfor (i in 1:4) { Y = rbind(Y, X); s = s + nrow(Y) * sum(t(X) %*% X) }",
+           300, 4);
   reusedIn("s = 0; Y = X\nfor (i in 1:9) { if (i < 5) { Y = rbind(Y, X) }\n"
-           " s = s + i * sum(matrix(1, 1, nrow(Y)) %*% Y) }", 300, 4);
+           " s = s + i * sum(matrix(1, 1, nrow(Y)) %*% Y) }",
+           300, 4);
 }
 
 TEST(Invariants, LeaveWhatDiffersInEveryIteration) {
   EXPECT_EQ(reusedIn("s = 0\nfor (i in 1:5) { s = s + sum(X * i) }"), 0);
-  Ran ran = run("for (i in 1:4) print(sum(rand(rows=9, cols=9)))", true,
-                CompileWhen::Always, inputs(3, 3));
+  Ran ran = run("for (i in 1:4) print(sum(rand(rows=9, cols=9)))", true, CompileWhen::Always,
+                inputs(3, 3));
   EXPECT_EQ(ran.statistics.reused, 0);
   EXPECT_NE(ran.output.substr(0, 8), ran.output.substr(ran.output.find('\n') + 1, 8));
 }

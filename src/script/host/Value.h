@@ -24,8 +24,7 @@ public:
   Value(Matrix matrix) : data(std::move(matrix)), versionNumber(nextVersion()) {}
   Value(Tensor dense) : Value(Matrix(std::move(dense))) {}
   Value(CsrMatrix sparse) : Value(Matrix(std::move(sparse))) {}
-  Value(std::shared_ptr<const List> list)
-      : data(std::move(list)), versionNumber(nextVersion()) {}
+  Value(std::shared_ptr<const List> list) : data(std::move(list)), versionNumber(nextVersion()) {}
   Value(std::shared_ptr<const Frame> frame)
       : data(std::move(frame)), versionNumber(nextVersion()) {}
   static Value of(const LiteralValue &literal);

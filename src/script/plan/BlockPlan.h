@@ -27,7 +27,7 @@ struct BlockPlan {
   /// Compiled if `steps` mention them; see Partition.h.
   struct Compiled {
     Segment segment;
-    std::shared_ptr<adaptive::RegionCode> code;            ///< null: computed on the host
+    std::shared_ptr<adaptive::RegionCode> code;   ///< null: computed on the host
     std::shared_ptr<const Executable> executable; ///< what ran last
   };
   std::vector<Compiled> segments;

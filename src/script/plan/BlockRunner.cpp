@@ -235,8 +235,7 @@ void BlockRunner::follow(BlockPlan &plan, const BasicBlock &block, bool last,
   for (const PlanStep &step : plan.steps) {
     pollInterruption();
     if (step.segment < 0)
-      nanoseconds +=
-          (step.compilable ? 1e9 : 0) * runNode(plan, step, symbols, values, context);
+      nanoseconds += (step.compilable ? 1e9 : 0) * runNode(plan, step, symbols, values, context);
     else if (plan.segments[step.segment].code)
       runSegment(plan, step, symbols, values);
     else

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "adaptive/VersionStore.h"
-
 #include "script/ScriptSettings.h"
 #include "script/Statistics.h"
 #include "script/language/Program.h"

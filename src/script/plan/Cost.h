@@ -8,7 +8,8 @@ namespace headrace::script {
 double hostNanoseconds(const Dag &dag, const Node &node, std::span<const int64_t> symbols);
 
 /// About how long a node takes at best, as a part of a kernel that reads its operands anyway: for
-/// functions of cells their arithmetic alone, and nothing for simple ones. Sparse operands count as what they store.
+/// functions of cells their arithmetic alone, and nothing for simple ones. Sparse operands count as
+/// what they store.
 double recomputationNanoseconds(const Dag &dag, const Node &node, std::span<const int64_t> symbols);
 
 /// The memory of a matrix.

@@ -185,7 +185,8 @@ bool isKept(const InvariantParts &parts, const PlanOperands &now) {
 
 std::string invariantsText(const InvariantParts &parts, const BasicBlock &block, size_t first,
                            std::span<const int64_t> symbols) {
-  std::string text = "block at " + block.statements[first]->place.text() + ": computed once for equal operands:";
+  std::string text =
+      "block at " + block.statements[first]->place.text() + ": computed once for equal operands:";
   double bytes = 0;
   for (const auto &[name, id] : parts.once.results) {
     const Node &node = parts.once.dag.nodes[id];

@@ -26,7 +26,7 @@ struct PlanOperands {
 };
 
 PlanOperands planOperands(const Dag &dag, std::span<const int64_t> symbols,
-                        const Environment &variables);
+                          const Environment &variables);
 
 /// A plan in two parts, and the values that one hands to the other.
 struct InvariantParts {
