@@ -90,8 +90,8 @@ bool BlockRunner::findInvariants(const std::shared_ptr<BlockPlan> &plan, const B
                                  size_t first, Part &part, PlanSignature &signature,
                                  const Environment &variables, const LoopState &loop) {
   // Operands that differ in a few iterations may be equal in the next ones: other loops.
-  constexpr int kMostSplits = 4, kMostMisses = 8;
-  if (!plan->parts && plan->splits >= kMostSplits)
+  constexpr int kMaxSplits = 4, kMaxMisses = 8;
+  if (!plan->parts && plan->splits >= kMaxSplits)
     return false;
   PlanOperands now = planOperands(plan->dag, signature.symbols(), variables);
   if (!plan->parts) {
@@ -120,7 +120,7 @@ bool BlockRunner::findInvariants(const std::shared_ptr<BlockPlan> &plan, const B
     return false;
   bool isHit = isKept(*plan->parts, now);
   plan->parts->misses = isHit ? 0 : plan->parts->misses + 1;
-  if (plan->parts->misses > kMostMisses) {
+  if (plan->parts->misses > kMaxMisses) {
     plan->parts = nullptr;
     return false;
   }

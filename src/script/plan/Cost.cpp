@@ -17,7 +17,7 @@ static double cells(const Known &known, std::span<const int64_t> symbols) {
          static_cast<double>(known.cols.evaluate(symbols));
 }
 
-/// Of a sparse matrix those that are stored, about.
+/// The cells of a dense matrix, or about how many a sparse one stores.
 static double storedCells(const Known &known, std::span<const int64_t> symbols) {
   if (!known.sparse)
     return cells(known, symbols);

@@ -11,9 +11,9 @@
 namespace headrace::script {
 
 // What saves less is not worth comparing operands for.
-static constexpr double kLeastNanoseconds = 20'000;
+static constexpr double kMinNanoseconds = 20'000;
 // An operation is computed again if that takes at most this multiple of reading its result.
-static constexpr double kLeastGain = 2;
+static constexpr double kMinGain = 2;
 
 static ValueIdentity identityOf(const Value &value) {
   if (value.version())
@@ -118,7 +118,7 @@ private:
     const Node &node = dag.nodes[id];
     double bytes = node.isMatrix() ? bytesOf(node.known, symbols) : 0;
     bool hasValue = node.isMatrix() ? node.known.sizesKnown() : node.isScalar();
-    bool pays = time >= kLeastNanoseconds && time >= kLeastGain * readNanoseconds(bytes);
+    bool pays = time >= kMinNanoseconds && time >= kMinGain * readNanoseconds(bytes);
     if (hasValue && bytes <= largest && (pays || worth == Worth::All)) {
       kept.push_back(id);
       saved += time;
