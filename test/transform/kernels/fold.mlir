@@ -1,5 +1,5 @@
-// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(form-kernels))' %s | FileCheck %s
-// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,form-kernels,compare-answers))' %s -o /dev/null
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(expand-operators,form-kernels))' %s | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,expand-operators,form-kernels,compare-answers))' %s -o /dev/null
 
 // A reduction of tuples: loops in each point of the result that carry the tuple in scalars.
 // CHECK-LABEL: func @place_of_largest
