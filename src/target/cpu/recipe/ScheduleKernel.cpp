@@ -1,5 +1,6 @@
 #include "target/cpu/recipe/ScheduleKernel.h"
 
+#include "target/cpu/cost/PlainLoops.h"
 #include "target/cpu/recipe/KernelShape.h"
 #include "target/cpu/recipe/ScheduleSteps.h"
 #include "target/cpu/recipe/ScheduleTiles.h"
@@ -246,7 +247,17 @@ CpuSchedule KernelScheduler::proposePoints() const {
     schedule.cell = kElementwiseCell;
     return schedule;
   }
-  int64_t vector = schedule.vector = vectorLength(size);
+  // Elements that are not adjacent are loaded one by one. LLVM looks for seconds for what a hundred
+  // of them might have in common.
+  constexpr int64_t kMaxPicked = 32;
+  bool picks = llvm::any_of(loops.contents.ops, [](Operation *op) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    return generic && readsAcross(generic);
+  });
+  schedule.vector = vectorLength(size);
+  while (picks && schedule.vector > kMaxPicked && schedule.vector % 2 == 0)
+    schedule.vector /= 2;
+  int64_t vector = schedule.vector;
   // A long dimension is cut as well, evenly if it can be.
   if (size > 2 * kElementwiseCell) {
     for (int64_t candidate = kElementwiseCell * 2;
