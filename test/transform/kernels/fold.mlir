@@ -30,7 +30,7 @@ func.func @place_of_largest(%a: tensor<3x5xf32>) -> tensor<3xi64> {
 // Over no elements it is the initial value of the component.
 // CHECK-LABEL: func @largest_of_none
 // CHECK: %[[START:.*]] = arith.constant 0xFF800000 : f32
-// CHECK: linalg.fill ins(%[[START]] : f32)
+// CHECK: linalg.yield %[[START]] : f32
 func.func @largest_of_none(%a: tensor<3x0xf32>) -> tensor<3xf32> {
   %i = hr.fold(%a) over affine_map<() -> (3, 0)> maps [affine_map<(i, k) -> (i, k)>]
       component 1 {reduced = 1, initial = [0, 0xFF800000 : f32]} : (tensor<3x0xf32>) -> tensor<3xf32> {
