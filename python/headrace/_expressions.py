@@ -306,7 +306,7 @@ def scan(
     read elements of the tensor that are a constant number of steps back, at most 8. Elements before
     the first step are `initial`: a number, or a function of the indices but the first.
 
-    >>> P = hr.scan((n, m), lambda P, t, j: P[t - 1, j] * T[t, j], initial=1.0, name="P")
+    >>> P = hr.scan((n, k), lambda P, t, j: P[t - 1, j] * A[t, j], initial=1.0, name="P")
     """
     sizes = to_shape(shape)
     what = f"stage '{name}'" if name else "a stage"

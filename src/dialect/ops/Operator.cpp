@@ -1,4 +1,4 @@
-#include "dialect/ops/folds/Folds.h"
+#include "dialect/Hr.h"
 
 using namespace mlir;
 
@@ -10,7 +10,7 @@ bool OperatorInterface::isStructured() {
   Movement m = getMovement();
   // A compute's body reads its tables by index; the loops around it do not have them as operands.
   bool hasTables = isa<ComputeOp>(getOperation());
-  bool affine = !m.maps.empty() && !isa<SliceOp, FoldOp>(getOperation()) &&
+  bool affine = !m.maps.empty() && !isa<SliceOp>(getOperation()) &&
                 llvm::all_of(m.maps, [&](AffineMap map) {
                   return map ? map.getNumSymbols() == 0 : hasTables;
                 });

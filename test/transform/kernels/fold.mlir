@@ -1,5 +1,5 @@
-// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(form-kernels))' %s | FileCheck %s
-// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,form-kernels,compare-answers))' %s -o /dev/null
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(expand-operators,form-kernels))' %s | FileCheck %s
+// RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,expand-operators,form-kernels,compare-answers))' %s -o /dev/null
 
 // A reduction of tuples: loops in each point of the result that carry the tuple in scalars.
 // CHECK-LABEL: func @place_of_largest
@@ -30,7 +30,7 @@ func.func @place_of_largest(%a: tensor<3x5xf32>) -> tensor<3xi64> {
 // Over no elements it is the initial value of the component.
 // CHECK-LABEL: func @largest_of_none
 // CHECK: %[[START:.*]] = arith.constant 0xFF800000 : f32
-// CHECK: linalg.fill ins(%[[START]] : f32)
+// CHECK: linalg.yield %[[START]] : f32
 func.func @largest_of_none(%a: tensor<3x0xf32>) -> tensor<3xf32> {
   %i = hr.fold(%a) over affine_map<() -> (3, 0)> maps [affine_map<(i, k) -> (i, k)>]
       component 1 {reduced = 1, initial = [0, 0xFF800000 : f32]} : (tensor<3x0xf32>) -> tensor<3xf32> {

@@ -64,7 +64,22 @@ Movement FoldOp::getMovement() {
   return movementOf(getOperation(), getDomain(), getReduced(), getMaps(), getTables().size());
 }
 
-TypedAttr FoldOp::getInitialValue() { return cast<TypedAttr>(getInitial()[getComponent()]); }
+/// Over no elements, the result is the initial value.
+FailureOr<Value> FoldOp::expand(OpBuilder &b) {
+  ArrayRef<AffineExpr> sizes = getDomain().getResults();
+  auto reduced = static_cast<size_t>(getReduced());
+  if (llvm::none_of(sizes.take_back(reduced),
+                    [](AffineExpr size) { return constantValue(size) == 0; }))
+    return failure();
+  auto op = b.create<ComputeOp>(getLoc(), getType(), ValueRange(), ValueRange(),
+                                symbolMap(sizes.drop_back(reduced), getContext()),
+                                b.getAffineMapArrayAttr({}), 0, TypedAttr());
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&op.getBody());
+  auto initial = cast<TypedAttr>(getInitial()[getComponent()]);
+  b.create<YieldOp>(getLoc(), b.create<arith::ConstantOp>(getLoc(), initial).getResult());
+  return op.getResult();
+}
 
 namespace {
 

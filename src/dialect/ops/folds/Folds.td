@@ -4,7 +4,7 @@
 
 include "dialect/ops/Operator.td"
 
-def Hr_FoldOp : Hr_Operator<"fold", ["lowerToLinalg", "getInitialValue"],
+def Hr_FoldOp : Hr_Operator<"fold", ["expand", "lowerToLinalg"],
                             [IsolatedFromAbove, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
   let summary = "one component of a reduction of tuples, with any function of two tuples";
   let description = [{
