@@ -63,7 +63,9 @@ def chain(blocks: int, path: Path) -> None:
             nodes.append(helper.make_node(kind, operands, [f"v{number}"], name=f"n{number}"))
             values.append(f"v{number}")
         value = values[-1]
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 16]) for name in ("x", value)]
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 16]) for name in ("x", value)
+    ]
     graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
 
@@ -107,7 +109,9 @@ def main() -> None:
     if options.json:
         print(json.dumps(result))
         return
-    print(f"{options.blocks * NODES_PER_BLOCK} operators, first shown as {result['boxes_at_first']} boxes")
+    print(
+        f"{options.blocks * NODES_PER_BLOCK} operators, first shown as {result['boxes_at_first']} boxes"
+    )
     print(f"opens in {result['open_ms']:.0f} ms, from the request of the page to its first picture")
     print(
         f"moves {result['boxes_open']} open boxes at {result['frames_per_second']:.0f} frames a second; "

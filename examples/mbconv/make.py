@@ -30,13 +30,19 @@ class Block:
         return name
 
     def node(self, kind: str, name: str, *operands: str, **attributes: object) -> str:
-        self.nodes.append(helper.make_node(kind, operands, [f"{name}.out"], name=name, **attributes))
+        self.nodes.append(
+            helper.make_node(kind, operands, [f"{name}.out"], name=name, **attributes)
+        )
         return f"{name}.out"
 
-    def conv(self, name: str, x: str, inputs: int, outputs: int, size: int = 1, group: int = 1) -> str:
+    def conv(
+        self, name: str, x: str, inputs: int, outputs: int, size: int = 1, group: int = 1
+    ) -> str:
         filters = self.weight(f"{name}.weight", outputs, inputs // group, size, size)
         edge = (size - 1) // 2
-        return self.node("Conv", name, x, filters, kernel_shape=[size] * 2, group=group, pads=[edge] * 4)
+        return self.node(
+            "Conv", name, x, filters, kernel_shape=[size] * 2, group=group, pads=[edge] * 4
+        )
 
     def norm(self, name: str, x: str, channels: int) -> str:
         parts = [
@@ -53,7 +59,9 @@ class Block:
     def gate(self, name: str, x: str) -> str:
         mean = self.node("ReduceMean", f"{name}/mean", x, axes=[2, 3], keepdims=1)
         small = self.silu(f"{name}/silu", self.conv(f"{name}/reduce", mean, CHANNELS, SQUEEZED))
-        wide = self.node("Sigmoid", f"{name}/sigmoid", self.conv(f"{name}/expand", small, SQUEEZED, CHANNELS))
+        wide = self.node(
+            "Sigmoid", f"{name}/sigmoid", self.conv(f"{name}/expand", small, SQUEEZED, CHANNELS)
+        )
         return self.node("Mul", f"{name}/mul", x, wide)
 
 
@@ -63,7 +71,9 @@ def model() -> onnx.ModelProto:
     x = block.silu("depthwise/silu", block.norm("depthwise/norm", x, CHANNELS))
     x = block.gate("gate", x)
     y = block.norm("project/norm", block.conv("project/conv", x, CHANNELS, OUTPUTS), OUTPUTS)
-    image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", CHANNELS, SIZE, SIZE])
+    image = helper.make_tensor_value_info(
+        "image", TensorProto.FLOAT, ["batch", CHANNELS, SIZE, SIZE]
+    )
     output = helper.make_tensor_value_info(y, TensorProto.FLOAT, ["batch", OUTPUTS, SIZE, SIZE])
     graph = helper.make_graph(block.nodes, "mbconv", [image], [output], block.weights)
     result = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])

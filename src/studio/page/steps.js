@@ -36,7 +36,7 @@ Studio.steps = (() => {
     "into", "along", "nothing", "generated"
   ].includes(word));
 
-  function collect(report, layout, schedule, own) {
+  function collect(report, layout, schedule, own, automatic) {
     const found = new Map();
     const add = (step, rest) => {
       if (!found.has(step)) found.set(step, { step, names: namesIn(step.split("\n")[0]), kind: verbs[step.split(
@@ -60,6 +60,16 @@ Studio.steps = (() => {
       if (step && !taken.has(line.trim())) add(step, { source: "undo",
         why: `the compiler chose: ${line.trim()}` });
     }
+    // Where the recipe decides otherwise, the compiler's own choice.
+    const linesOf = (recipe) => recipe.split("\n").filter((line) => /^[a-z]/.test(line)).map((line) => line.trim());
+    for (const line of linesOf(own)) {
+      const [verb, name] = line.split(/\s+/);
+      for (const choice of linesOf(automatic)) {
+        const words = choice.split(/\s+/);
+        if (words[1] === name && verbs[words[0]] === verbs[verb] && choice !== line) add(choice, { source: "own",
+          why: `the compiler would choose this; the recipe says: ${line}` });
+      }
+    }
     all = [...found.values()].filter((each) => !taken.has(each.step.trim()));
   }
 
@@ -73,8 +83,9 @@ Studio.steps = (() => {
     const phases = Studio.app.graphPhases();
     const [layout, schedule] = await Promise.all(["layout", "schedule"].map((name) => (phases.includes(name) ?
       Studio.app.graphAt(name) : null)));
+    const automatic = own && !Studio.data.isExport ? await Studio.data.getKept("report", { entry: "auto" }) : null;
     if (entry !== Studio.app.entry()) return;
-    collect(report, layout, schedule, own);
+    collect(report, layout, schedule, own, automatic ? automatic.recipe : "");
     byId("tab-steps").replaceChildren("Steps", make("span", { class: "count" }, String(all.length)));
     show();
   }

@@ -124,9 +124,12 @@ Json Session::state() {
           {"entries", entries}};
 }
 
-/// The recipe of `entry`, or of the current one; with `step`, as it would be then.
+/// The recipe of `entry`, or of the current one; with `step`, as it would be then. The entry "auto" leaves every choice
+/// to the compiler.
 std::string Session::recipeOf(const std::string &query) {
   std::string entry = queryValue(query, "entry"), step = queryValue(query, "step");
+  if (entry == "auto")
+    return "";
   std::lock_guard lock(mutex);
   size_t number = entry.empty() ? current : std::strtoul(entry.c_str(), nullptr, 10);
   if (number >= history.size())
