@@ -121,7 +121,7 @@ def animation(page: Page, path: Path) -> None:
         apply_best(page)
         preview_all(page, "compiler would")
         shot(1300)
-    choose(page, "kernels", "predicted", "")
+    choose(page, "schedule", "predicted", "")
     shot(1500)
     page.click("#tab-history")
     shot(2000)

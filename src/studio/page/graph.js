@@ -144,7 +144,8 @@ Studio.graph = (() => {
       ramp.style.background = `linear-gradient(90deg, ${Studio.palette().ramp.join(",")})`;
       legend.append(make("span", {}, "0", ramp, way.say(sums.most)));
     } else legend.append(overlay === "measured" ? "nothing is measured yet: History, Measure" :
-      "no values: dynamic dimensions take --size NAME=N");
+      scene.graph.symbols.length ? "no values: dynamic dimensions take --size NAME=N" :
+      "no values after this phase");
   }
 
   // --- the graph, and what of it is open ---
