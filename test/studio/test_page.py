@@ -147,6 +147,27 @@ def test_a_preview_says_what_a_step_changes(browser: sync_api.Browser) -> None:
         page.close()
 
 
+def test_the_compilers_own_choice_is_a_step_against_the_recipe(
+    browser: sync_api.Browser, tmp_path: Path
+) -> None:
+    name = "/features/features.3/Conv/map"
+    recipe = tmp_path / "apart.recipe"
+    recipe.write_text(f"separate {name}\n")
+    with started(DIGITS, "--size", "batch=16", "--recipe", recipe) as studio:
+        page = Page(browser, studio.address)
+        assert page.page.evaluate("Studio.app.reportNow().after.kernels") == 9
+        page.page.click("#tab-steps")
+        page.page.fill("#steps input", f"compiler would {name}")
+        card = page.page.locator("#steps .step").first
+        assert f"fuse {name} into" in card.inner_text()
+        card.locator("text=Apply").click()
+        page.until("Studio.app.entry() === 1")
+        page.idle()
+        kernels = explained()["after"]["kernels"]
+        assert page.page.evaluate("Studio.app.reportNow().after.kernels") == kernels
+        page.close()
+
+
 def test_equal_blocks_are_one_group_that_opens(browser: sync_api.Browser, models: Path) -> None:
     with started(models / "blocks.onnx") as studio:
         page = Page.__new__(Page)
