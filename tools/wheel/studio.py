@@ -11,11 +11,9 @@ import base64
 import hashlib
 import re
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 from tag import ALLOWED, platform_of, read_module
 
 ROOT = Path(__file__).resolve().parents[2]
