@@ -10,6 +10,7 @@ COMMANDS = {
     "conformance": "headrace.conformance",
     "map": "headrace.distributed._command",
     "repl": "headrace.repl",
+    "studio": "headrace._studio",
 }
 
 

@@ -55,7 +55,7 @@ def started(*arguments: str | Path) -> Iterator[Studio]:
         address = process.stdout.readline().strip()
         if not address.startswith("http://127.0.0.1:"):
             error = process.stderr.read()
-            if "it is a part of its own" in error:
+            if "it is a separate program" in error:
                 pytest.skip("headrace-studio is not built: libcpp-httplib-dev is not installed")
             raise AssertionError(error)
         yield Studio(process, address)

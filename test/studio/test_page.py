@@ -147,6 +147,27 @@ def test_a_preview_says_what_a_step_changes(browser: sync_api.Browser) -> None:
         page.close()
 
 
+def test_the_compilers_own_choice_is_a_step_against_the_recipe(
+    browser: sync_api.Browser, tmp_path: Path
+) -> None:
+    name = "/features/features.3/Conv/map"
+    recipe = tmp_path / "apart.recipe"
+    recipe.write_text(f"separate {name}\n")
+    with started(DIGITS, "--size", "batch=16", "--recipe", recipe) as studio:
+        page = Page(browser, studio.address)
+        assert page.page.evaluate("Studio.app.reportNow().after.kernels") == 9
+        page.page.click("#tab-steps")
+        page.page.fill("#steps input", f"compiler would {name}")
+        card = page.page.locator("#steps .step").first
+        assert f"fuse {name} into" in card.inner_text()
+        card.locator("text=Apply").click()
+        page.until("Studio.app.entry() === 1")
+        page.idle()
+        kernels = explained()["after"]["kernels"]
+        assert page.page.evaluate("Studio.app.reportNow().after.kernels") == kernels
+        page.close()
+
+
 def test_equal_blocks_are_one_group_that_opens(browser: sync_api.Browser, models: Path) -> None:
     with started(models / "blocks.onnx") as studio:
         page = Page.__new__(Page)
@@ -201,10 +222,24 @@ def check_names(page: Page) -> None:
     assert page.errors == []
 
 
+def test_a_package_is_shown_without_steps(browser: sync_api.Browser, tmp_path: Path) -> None:
+    package = tmp_path / "digits.hrpkg"
+    subprocess.run([HEADRACE, "compile", DIGITS, "-o", package], check=True, capture_output=True)
+    with started(package, "--size", "batch=16") as studio:
+        page = Page(browser, studio.address)
+        assert page.page.evaluate("Studio.graph.scene.graph.phase") == "schedule"
+        page.page.click("#tab-steps")
+        assert "every choice is made" in page.text("#steps")
+        page.page.click("#tab-machine")
+        page.page.locator("#machine .card").nth(2).wait_for()
+        assert page.errors == []
+        page.close()
+
+
 def test_an_exported_page_needs_no_server(browser: sync_api.Browser, tmp_path: Path) -> None:
     command = [HEADRACE, "studio", DIGITS, "--size", "batch=16", "--export", tmp_path / "page"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if "it is a part of its own" in done.stderr:
+    if "it is a separate program" in done.stderr:
         pytest.skip("headrace-studio is not built: libcpp-httplib-dev is not installed")
     page = Page(browser, (tmp_path / "page/index.html").as_uri())
     for key in ("5", "1", "4"):
@@ -289,6 +324,58 @@ def test_phases_keep_the_chosen_operator_in_place(
         after = page.page.evaluate(where)
         assert abs(after[0] - before[0]) < 128 and abs(after[1] - before[1]) < 80, name
         assert "features.3" in page.page.evaluate("Studio.graph.chosenNode().id")
+    page.close()
+
+
+def test_a_call_is_saved_as_a_trace(
+    browser: sync_api.Browser, digits: Studio, tmp_path: Path
+) -> None:
+    page = Page(browser, digits.address)
+    page.page.click("#tab-machine")
+    with page.page.expect_download() as download:
+        page.page.click("text=Save a trace for Perfetto")
+    saved = tmp_path / "trace.json"
+    download.value.save_as(saved)
+    events = json.loads(saved.read_text())["traceEvents"]
+    report = explained()
+    kernels = [event for event in events if event["ph"] == "X" and event["pid"] == 1]
+    assert [event["name"] for event in kernels] == [each["name"] for each in report["kernels"]]
+    for before, event in zip(kernels, kernels[1:], strict=False):
+        assert event["ts"] == pytest.approx(before["ts"] + before["dur"])
+    counters = [event["args"]["bytes"] for event in events if event["ph"] == "C"]
+    lives_at = [
+        sum(each["bytes"] for each in report["buffers"] if each["first"] <= step <= each["last"])
+        for step in range(len(report["kernels"]))
+    ]
+    assert counters == lives_at
+    lives = {event["name"] for event in events if event["ph"] == "X" and event["pid"] == 4}
+    temporaries = {each["name"] for each in report["buffers"] if each["kind"] == "temporary"}
+    assert lives == temporaries
+    assert {event["ph"] for event in events} == {"M", "X", "C"}
+    page.close()
+
+
+def test_a_slider_goes_over_budgets_of_memory(browser: sync_api.Browser, digits: Studio) -> None:
+    page = Page(browser, digits.address)
+    page.page.click("#tab-machine")
+    page.page.click("text=Try budgets")
+    page.until("document.querySelector('input[type=range]') !== null")
+    page.page.locator("input[type=range]").focus()
+    page.page.keyboard.press("Home")
+    free = digits.get("api/gradient")
+    assert page.page.locator("input[type=range]").get_attribute("aria-valuetext") == "0 B"
+    assert "--memory-budget 0" in page.text("#machine .card:last-child")
+    page.page.keyboard.press("End")
+    assert "--memory-budget" not in page.text("#machine .card:last-child")
+    assert free["kept"][0]["name"].removeprefix("kept ") in page.text("#machine .card:last-child")
+    assert page.errors == []
+    page.close()
+
+
+def test_the_first_picture_waits_for_no_report(browser: sync_api.Browser, digits: Studio) -> None:
+    page = Page(browser, digits.address)
+    asked = [url.split("/api/")[1] for url in page.asked if "/api/" in url]
+    assert [each.split("?")[0] for each in asked[:2]] == ["state", "graph"]
     page.close()
 
 

@@ -45,6 +45,12 @@ def test_the_page_and_its_files_are_there(digits: Studio) -> None:
     assert status(ask(digits, request(digits, "none.js"))) == 404
 
 
+def test_answers_are_not_compressed(digits: Studio) -> None:
+    answer = ask(digits, request(digits, "base.js", headers="Accept-Encoding: gzip, br\r\n"))
+    assert status(answer) == 200
+    assert b"Content-Encoding" not in answer and b"const Studio" in answer
+
+
 def test_only_loopback_is_listened_to(digits: Studio) -> None:
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
     listening = [line.split()[1] for line in lines if line.split()[3] == "0A"]
@@ -208,7 +214,7 @@ def test_a_model_that_does_not_compile_says_why(tmp_path: Path) -> None:
 def test_a_page_without_server_has_its_data(models: Path, tmp_path: Path) -> None:
     command = [HEADRACE, "studio", models / "names.onnx", "--export", tmp_path / "page"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if "it is a part of its own" in done.stderr:
+    if "it is a separate program" in done.stderr:
         pytest.skip("headrace-studio is not built: libcpp-httplib-dev is not installed")
     assert done.returncode == 0, done.stderr
     names = {path.name for path in (tmp_path / "page").iterdir()}
@@ -222,10 +228,55 @@ def test_a_page_without_server_has_its_data(models: Path, tmp_path: Path) -> Non
     assert all("code" in node for node in saved["graphs"]["kernels"]["nodes"] if node["operators"])
 
 
+def test_a_package_shows_its_kernels(tmp_path: Path) -> None:
+    package = tmp_path / "digits.hrpkg"
+    subprocess.run([HEADRACE, "compile", DIGITS, "-o", package], check=True, capture_output=True)
+    command = [HEADRACE, "explain", package, "--size", "batch=16", "--json"]
+    printed = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    with started(package, "--size", "batch=16") as studio:
+        state = studio.get("api/state")
+        assert state["package"] and [phase["name"] for phase in state["phases"]] == ["schedule"]
+        graph = studio.get("api/graph?phase=schedule")
+        kernels = [node for node in graph["nodes"] if node["kind"] == "kernel"]
+        assert [node["id"] for node in kernels] == [each["name"] for each in printed["kernels"]]
+        assert [node["bytes_read"] for node in kernels] == [
+            each["bytes_read"] for each in printed["kernels"]
+        ]
+        ends = [
+            graph["nodes"][node]["kind"] for node in (graph["edges"][0][0], graph["edges"][-1][1])
+        ]
+        assert ends == ["input", "output"]
+
+
+def test_a_saved_recipe_opens_its_model(tmp_path: Path) -> None:
+    model = tmp_path / "a model's.onnx"
+    model.write_bytes(DIGITS.read_bytes())
+    recipe = tmp_path / "better.recipe"
+    step = "separate /features/features.3/Conv/map\n"
+    with started(model, "--size", "batch=16") as studio:
+        recipe.write_text(studio.get("api/state")["heading"] + step)
+    with started(recipe) as studio:
+        state = studio.get("api/state")
+        assert state["model"] == model.name and "--size batch=16" in state["command"]
+        assert state["entries"][0]["recipe"].endswith(step)
+    recipe.write_text(step)
+    done = subprocess.run([HEADRACE, "studio", recipe], check=False, capture_output=True, text=True)
+    assert done.returncode == 1 and "names no model" in done.stderr
+
+
+def test_less_memory_for_the_gradient_takes_longer(digits: Studio) -> None:
+    free = digits.get("api/gradient")
+    none = digits.get("api/gradient?budget=0")
+    assert none["kept_bytes"] == 0 and none["kept"] == []
+    assert free["kept_bytes"] == sum(each["bytes"] for each in free["kept"]) > 0
+    assert len(none["computed_again"]) > len(free["computed_again"])
+    assert none["backward"]["predicted_us"] > free["backward"]["predicted_us"]
+
+
 def test_errors_name_the_file(tmp_path: Path) -> None:
     command = [HEADRACE, "studio", tmp_path / "none.onnx", "--no-browser"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if "it is a part of its own" in done.stderr:
+    if "it is a separate program" in done.stderr:
         pytest.skip("headrace-studio is not built: libcpp-httplib-dev is not installed")
     assert done.returncode == 1
     assert "none.onnx: cannot be read" in done.stderr

@@ -2,10 +2,12 @@
 // starts it.
 #include "runtime/system/Error.h"
 
+#include "studio/server/RecipeFile.h"
 #include "studio/server/Studio.h"
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -19,7 +21,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> headrace, sizes;
-  std::string model, recipe, target = "cpu", expansion = "auto", folder;
+  std::string model, recipe, program, target = "cpu", expansion = "auto", folder;
   int port = 0;
   bool opensBrowser = true;
 };
@@ -32,6 +34,38 @@ std::string readRecipe(const std::string &path) {
   return text;
 }
 
+void addOptions(CLI::App &app, Options &options);
+
+/// `headrace studio better.recipe`: the model and options that its first line names; options that
+/// were given stay.
+void openRecipe(Options &options) {
+  if (!options.model.ends_with(".recipe"))
+    return;
+  if (!options.recipe.empty())
+    throw Error(ErrorKind::InvalidArgument,
+                options.model + ": expected a model beside --recipe, got a second recipe");
+  options.recipe = options.model;
+  std::vector<std::string> words = wordsOfHeading(readRecipe(options.recipe));
+  if (words.empty())
+    throw Error(ErrorKind::InvalidArgument,
+                options.recipe +
+                    ": its first line names no model; headrace studio MODEL "
+                    "--recipe " +
+                    options.recipe + " opens it");
+  CLI::App app;
+  Options named;
+  addOptions(app, named);
+  std::ranges::reverse(words);
+  app.parse(words);
+  options.model = modelBeside(options.recipe, named.model).string();
+  if (options.sizes.empty())
+    options.sizes = named.sizes;
+  if (options.target == "cpu")
+    options.target = named.target;
+  if (options.expansion == "auto")
+    options.expansion = named.expansion;
+}
+
 std::vector<std::string> commonOptions(const Options &options) {
   std::vector<std::string> common;
   for (const std::string &size : options.sizes)
@@ -40,6 +74,8 @@ std::vector<std::string> commonOptions(const Options &options) {
     common.insert(common.end(), {"--target", options.target});
   if (options.expansion != "auto")
     common.insert(common.end(), {"--expansion", options.expansion});
+  if (!options.program.empty())
+    common.insert(common.end(), {"--program", options.program});
   return common;
 }
 
@@ -82,7 +118,8 @@ int serve(const Options &options, Command &command, Session &session, const sigs
   return 0;
 }
 
-int run(const Options &options) {
+int run(Options options) {
+  openRecipe(options);
   sigset_t signals;
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGINT);
@@ -103,7 +140,8 @@ int run(const Options &options) {
 }
 
 void addOptions(CLI::App &app, Options &options) {
-  app.add_option("MODEL", options.model, "An ONNX file")->required();
+  app.add_option("MODEL", options.model, "An ONNX file, a package, or a recipe that the page saved")
+      ->required();
   app.add_option("--export", options.folder,
                  "Write the page with its data into this directory instead: index.html opens "
                  "without a server")
@@ -113,6 +151,8 @@ void addOptions(CLI::App &app, Options &options) {
       ->check(CLI::Range(1, 65535));
   app.add_flag("!--no-browser", options.opensBrowser, "Print the address only");
   app.add_option("--recipe", options.recipe, "Start from this recipe")->type_name("FILE");
+  app.add_option("--program", options.program, "The name of the program, in a package of several")
+      ->type_name("NAME");
   app.add_option("--size", options.sizes,
                  "The value of a dynamic dimension, as in batch=4 (repeatable)")
       ->type_name("NAME=N")
@@ -126,6 +166,8 @@ void addOptions(CLI::App &app, Options &options) {
   app.footer("Examples:\n"
              "  headrace studio examples/digits/digits.onnx --size batch=16\n"
              "  headrace studio model.onnx --recipe better.recipe\n"
+             "  headrace studio better.recipe\n"
+             "  headrace studio model.hrpkg\n"
              "  headrace studio model.onnx --export report");
 }
 

@@ -14,10 +14,14 @@ std::span<const PageFile> pageFiles() {
       PageFile{"base.js", script, texts::base_js},
       PageFile{"place.js", script, texts::place_js},
       PageFile{"draw.js", script, texts::draw_js},
+      PageFile{"minimap.js", script, texts::minimap_js},
       PageFile{"graph.js", script, texts::graph_js},
+      PageFile{"search.js", script, texts::search_js},
       PageFile{"inspector.js", script, texts::inspector_js},
       PageFile{"steps.js", script, texts::steps_js},
       PageFile{"machine.js", script, texts::machine_js},
+      PageFile{"trace.js", script, texts::trace_js},
+      PageFile{"gradient.js", script, texts::gradient_js},
       PageFile{"main.js", script, texts::main_js}};
   return files;
 }

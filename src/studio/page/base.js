@@ -64,6 +64,13 @@ Studio.text = {
   count: (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`,
 };
 
+/** Hands a text to the browser as a file. */
+Studio.download = function(name, content, type = "text/plain") {
+  const address = URL.createObjectURL(new Blob([content], { type }));
+  Studio.make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+};
+
 // --- colours: told apart with any kind of colour blindness, on both grounds ---
 
 Studio.colors = {

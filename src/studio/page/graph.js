@@ -34,11 +34,11 @@ Studio.graph = (() => {
     overlay = "kind",
     sums = null,
     facts = new Map(),
-    map = null,
-    mapPicture = null,
     isDue = false,
-    frames = [];
+    paintedAt = null;
   let openByUser = null; // paths of frames that were opened or closed by hand
+
+  const map = Studio.minimap(minimap, canvas, scene, () => clamp());
 
   // --- values of overlays ---
 
@@ -119,7 +119,7 @@ Studio.graph = (() => {
         note: way.say(value) };
     };
     showLegend(engines);
-    mapPicture = null;
+    map.forget();
     due();
   }
 
@@ -144,7 +144,8 @@ Studio.graph = (() => {
       ramp.style.background = `linear-gradient(90deg, ${Studio.palette().ramp.join(",")})`;
       legend.append(make("span", {}, "0", ramp, way.say(sums.most)));
     } else legend.append(overlay === "measured" ? "nothing is measured yet: History, Measure" :
-      "no values: dynamic dimensions take --size NAME=N");
+      scene.graph.symbols.length ? "no values: dynamic dimensions take --size NAME=N" :
+      "no values after this phase");
   }
 
   // --- the graph, and what of it is open ---
@@ -505,111 +506,6 @@ Studio.graph = (() => {
     event.preventDefault();
   });
 
-  // --- minimap ---
-
-  function moveByMap(event) {
-    if (!map) return;
-    const rect = minimap.getBoundingClientRect();
-    const x = (event.clientX - rect.left - map.x) / map.scale,
-      y = (event.clientY - rect.top - map.y) / map.scale;
-    scene.camera.x = canvas.clientWidth / 2 - x * scene.camera.scale;
-    scene.camera.y = canvas.clientHeight / 2 - y * scene.camera.scale;
-    clamp();
-  }
-  minimap.addEventListener("pointerdown", (event) => {
-    minimap.setPointerCapture(event.pointerId);
-    moveByMap(event);
-  });
-  minimap.addEventListener("pointermove", (event) => event.buttons && moveByMap(event));
-
-  function drawMap() {
-    const context = minimap.getContext("2d");
-    if (!mapPicture) {
-      mapPicture = document.createElement("canvas");
-      mapPicture.width = minimap.width;
-      mapPicture.height = minimap.height;
-      map = Studio.draw.paintMap(mapPicture, scene);
-    }
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.clearRect(0, 0, minimap.width, minimap.height);
-    context.drawImage(mapPicture, 0, 0);
-    if (!map) return;
-    const ratio = window.devicePixelRatio || 1;
-    const { camera } = scene;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.strokeStyle = Studio.palette().pick;
-    context.lineWidth = 1.5;
-    context.strokeRect(map.x - (camera.x / camera.scale) * map.scale, map.y - (camera.y / camera.scale) * map
-      .scale,
-      (canvas.clientWidth / camera.scale) * map.scale, (canvas.clientHeight / camera.scale) * map.scale);
-  }
-
-  // --- search ---
-
-  const search = byId("search"),
-    results = byId("results");
-  let hits = [],
-    hit = 0;
-
-  function find() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    hits = [];
-    if (words.length && scene.graph)
-      scene.graph.nodes.forEach((node, n) => {
-        if (node.kind === "constant") return;
-        const all = `${node.id} ${node.kind} ${node.operators.join(" ")}`.toLowerCase();
-        if (words.every((word) => all.includes(word))) hits.push(n);
-      });
-    hit = 0;
-    showHits();
-    mark(hits.slice(0, 500).map((n) => scene.graph.nodes[n].id));
-  }
-
-  function showHits() {
-    const shown = hits.slice(0, 60);
-    results.replaceChildren(
-      ...shown.map((n, i) =>
-        make("li", { role: "option", id: `hit-${i}`, "aria-selected": String(i === hit), onmousedown: (
-            event) => { event.preventDefault();
-              hit = i;
-              take(); } },
-          make("small", {}, scene.graph.nodes[n].kind), scene.graph.nodes[n].id)),
-    );
-    if (search.value && !hits.length) results.append(make("li", { role: "option", "aria-disabled": "true" },
-      "no node has these words"));
-    if (hits.length > shown.length) results.append(make("li", { role: "option", "aria-disabled": "true" },
-      `and ${hits.length - shown.length} more`));
-    results.hidden = !search.value;
-    search.setAttribute("aria-expanded", String(!results.hidden));
-    if (shown.length) search.setAttribute("aria-activedescendant", `hit-${hit}`);
-    else search.removeAttribute("aria-activedescendant");
-    const active = byId(`hit-${hit}`);
-    if (active) active.scrollIntoView({ block: "nearest" });
-  }
-
-  function take() {
-    if (hits[hit] === undefined) return;
-    results.hidden = true;
-    search.setAttribute("aria-expanded", "false");
-    reveal(hits[hit]);
-    canvas.focus();
-  }
-  search.addEventListener("input", find);
-  search.addEventListener("focus", () => search.value && find());
-  search.addEventListener("blur", () => { results.hidden = true;
-    search.setAttribute("aria-expanded", "false");
-    mark([]); });
-  search.addEventListener("keydown", (event) => {
-    const most = Math.min(hits.length, 60);
-    if (event.key === "ArrowDown" && most) hit = (hit + 1) % most;
-    else if (event.key === "ArrowUp" && most) hit = (hit + most - 1) % most;
-    else if (event.key === "Enter") return take();
-    else if (event.key === "Escape") { search.value = "";
-      find(); return canvas.focus(); } else return;
-    event.preventDefault();
-    showHits();
-  });
-
   // --- frames of the screen ---
 
   function due() {
@@ -617,11 +513,9 @@ Studio.graph = (() => {
     isDue = true;
     requestAnimationFrame(() => {
       isDue = false;
-      const begin = performance.now();
       Studio.draw.paint(canvas, scene);
-      drawMap();
-      frames.push(performance.now() - begin);
-      if (frames.length > 400) frames = frames.slice(-200);
+      map.paint();
+      if (scene.placed && paintedAt === null) paintedAt = performance.now();
     });
   }
 
@@ -631,7 +525,7 @@ Studio.graph = (() => {
       each.width = Math.max(1, Math.round(each.clientWidth * ratio));
       each.height = Math.max(1, Math.round(each.clientHeight * ratio));
     }
-    mapPicture = null;
+    map.forget();
     due();
   }
   new ResizeObserver(resize).observe(stage);
@@ -674,6 +568,7 @@ Studio.graph = (() => {
     overlay: () => overlay,
     scene,
     focus: () => canvas.focus(),
-    drawTimes: () => frames.slice(),
+    /** Milliseconds from the request of the page to its first picture; null before it. */
+    paintedAt: () => paintedAt,
   };
 })();

@@ -21,7 +21,7 @@ Studio.inspector = (() => {
       rows.push(make("li", { class: "row" },
         isConstant ? make("span", { class: "mono" }, other.id) : link(other.id, () => Studio.graph.reveal(
           isInput ? from : to)),
-        make("span", { class: "soft" }, `${type} ${text.shape(shape)} · ${text.bytes(bytes)}`)));
+        make("span", { class: "soft" }, type ? `${type} ${text.shape(shape)} · ${text.bytes(bytes)}` : text.bytes(bytes))));
     }
     if (!rows.length) return null;
     const shown = rows.slice(0, 40);
@@ -40,8 +40,8 @@ Studio.inspector = (() => {
     const intensity = bytes && typeof node.operations === "number" ? (node.operations / bytes).toPrecision(3) +
       " ops/B" : null;
     const report = Studio.app.reportNow();
-    const kernel = report && report.kernels.find((k) => k.name === node.id || k.operators.some((name) => node
-      .operators.includes(name)));
+    const kernel = report && (report.kernels.find((k) => k.name === node.id) || report.kernels.find((k) => k.operators
+      .some((name) => node.operators.includes(name))));
     const measured = Studio.app.measuredNow();
     const timed = measured && measured.kernels && kernel && measured.kernels.find((k) => k.name === kernel.name);
     panel.replaceChildren(
@@ -79,7 +79,7 @@ Studio.inspector = (() => {
   /** The node's IR, after any phase; in another phase it is the node that computes the same. */
   function showCode(node, phase) {
     const phases = Studio.app.phases();
-    if (!phases.length) return;
+    if (!phases.length || Studio.app.state().package) return;
     const shown = level && phases.some((each) => each.name === level) ? level : phase;
     const code = make("pre", { class: "code", tabindex: "0", "aria-label": "Code" }, "…");
     const choose = (name) => {

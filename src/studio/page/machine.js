@@ -15,7 +15,9 @@ Studio.machine = (() => {
       ]));
       if (own !== ticket) return;
       const measured = Studio.app.measuredNow();
-      panel.replaceChildren(roofline(rates, plan, measured), timeline(report, plan, measured), memory(report));
+      panel.replaceChildren(...[roofline(rates, plan, measured), timeline(report, plan, measured), memory(report), Studio
+        .gradient.card(card)
+      ].filter(Boolean));
     } catch (error) {
       if (own === ticket) panel.replaceChildren(make("p", { class: "fault" }, error.message));
     }
@@ -201,7 +203,10 @@ Studio.machine = (() => {
         show();
       }
     }, times.size ? "Measure again" : "Measure a call");
-    return card("A call", words, measure, svg("svg", { viewBox: `0 0 ${width} ${height}`,
+    const save = make("button", { class: "button", onclick: () => Studio.download(`${report.model}.trace.json`, JSON
+        .stringify(Studio.trace.documentOf(report, measured)), "application/json") },
+      "Save a trace for Perfetto");
+    return card("A call", words, make("div", { class: "actions" }, measure, save), svg("svg", { viewBox: `0 0 ${width} ${height}`,
     role: "group", "aria-label": "Timeline" }, parts));
   }
 

@@ -150,7 +150,7 @@ Studio.app = (() => {
   function showCommand() {
     const words = state.command.split(" ");
     const recipe = state.entries[entry] && state.entries[entry].recipe ? " --recipe=FILE" : "";
-    byId("command").textContent = `${words.join(" ")} --to=${phase} --json${recipe}`;
+    byId("command").textContent = `${words.join(" ")}${state.package ? "" : ` --to=${phase}`} --json${recipe}`;
   }
 
   function showHistoryButtons() {

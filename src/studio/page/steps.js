@@ -36,7 +36,7 @@ Studio.steps = (() => {
     "into", "along", "nothing", "generated"
   ].includes(word));
 
-  function collect(report, layout, schedule, own) {
+  function collect(report, layout, schedule, own, automatic) {
     const found = new Map();
     const add = (step, rest) => {
       if (!found.has(step)) found.set(step, { step, names: namesIn(step.split("\n")[0]), kind: verbs[step.split(
@@ -60,6 +60,16 @@ Studio.steps = (() => {
       if (step && !taken.has(line.trim())) add(step, { source: "undo",
         why: `the compiler chose: ${line.trim()}` });
     }
+    // Where the recipe decides otherwise, the compiler's own choice.
+    const linesOf = (recipe) => recipe.split("\n").filter((line) => /^[a-z]/.test(line)).map((line) => line.trim());
+    for (const line of linesOf(own)) {
+      const [verb, name] = line.split(/\s+/);
+      for (const choice of linesOf(automatic)) {
+        const words = choice.split(/\s+/);
+        if (words[1] === name && verbs[words[0]] === verbs[verb] && choice !== line) add(choice, { source: "own",
+          why: `the compiler would choose this; the recipe says: ${line}` });
+      }
+    }
     all = [...found.values()].filter((each) => !taken.has(each.step.trim()));
   }
 
@@ -68,14 +78,22 @@ Studio.steps = (() => {
     const own = Studio.app.state().entries[entry].recipe;
     previews = new Map();
     all = [];
+    if (Studio.app.state().package) return showFixed();
     const report = await Studio.app.report();
     const phases = Studio.app.graphPhases();
     const [layout, schedule] = await Promise.all(["layout", "schedule"].map((name) => (phases.includes(name) ?
       Studio.app.graphAt(name) : null)));
+    const automatic = own && !Studio.data.isExport ? await Studio.data.getKept("report", { entry: "auto" }) : null;
     if (entry !== Studio.app.entry()) return;
-    collect(report, layout, schedule, own);
+    collect(report, layout, schedule, own, automatic ? automatic.recipe : "");
     byId("tab-steps").replaceChildren("Steps", make("span", { class: "count" }, String(all.length)));
     show();
+  }
+
+  function showFixed() {
+    byId("steps").replaceChildren(make("p", { class: "soft" },
+      "A package holds compiled code: every choice is made. headrace studio MODEL steers the model that it was made of."
+      ));
   }
 
   /** The steps that name the node or an operator of it. */
@@ -281,13 +299,13 @@ Studio.steps = (() => {
     const full = make("pre", { class: "code", tabindex: "0", "aria-label": "The full recipe" }, "…");
     const report = Studio.app.reportNow();
     full.textContent = report ? report.recipe || "no choice was made" : "being compiled";
-    const save = (name, content) => make("button", { class: "button", onclick: () => download(name, content()) },
+    const save = (name, content) => make("button", { class: "button", onclick: () => Studio.download(name, content()) },
       `Save ${name}`);
     const base = Studio.app.state().model.replace(/\.[^.]*$/, "");
     panel.replaceChildren(
       make("h3", {}, "Your steps"), area, fault,
       make("div", { class: "actions" }, Studio.data.isExport ? "" : button,
-        save(`${base}.recipe`, () => area.value),
+        save(`${base}.recipe`, () => Studio.app.state().heading + withoutHeading(area.value)),
         Studio.data.isExport ? "" : make("label", { class: "button" }, "Load…", loader(area, note))),
       make("p", { class: "soft" },
         "headrace explain, bench and compile follow this file with --recipe; what it leaves open stays the compiler's choice."
@@ -297,21 +315,17 @@ Studio.steps = (() => {
     );
   }
 
+  /** The first line of a saved recipe says of which model it is. */
+  const withoutHeading = (recipe) => recipe.replace(/^# headrace studio .*\n/, "");
+
   function loader(area, note) {
     const input = make("input", { type: "file", class: "hidden" });
     input.addEventListener("change", async () => {
       if (!input.files[0]) return;
-      area.value = await input.files[0].text();
+      area.value = withoutHeading(await input.files[0].text());
       note();
     });
     return input;
-  }
-
-  function download(name, content) {
-    const address = URL.createObjectURL(new Blob([content], { type: "text/plain" }));
-    const anchor = make("a", { href: address, download: name });
-    anchor.click();
-    setTimeout(() => URL.revokeObjectURL(address), 1000);
   }
 
   // --- history ---
@@ -326,8 +340,9 @@ Studio.steps = (() => {
         make("button", { class: i > current ? "entry later" : "entry", "aria-current": String(i === current),
             onclick: () => Studio.app.goTo(i) },
           make("code", {}, entry.step), make("small", {}, summaryText(i)))),
-      Studio.data.isExport ? "" : make("h3", {}, "Compare"),
-      Studio.data.isExport ? "" : comparison(entries, current),
+      // Reports take a compilation each: the first picture does not wait for them.
+      ...(Studio.data.isExport || !Studio.app.reportNow() ? [] : [make("h3", {}, "Compare"), comparison(entries,
+        current)]),
     );
   }
 

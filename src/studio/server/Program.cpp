@@ -2,6 +2,7 @@
 
 #include "runtime/system/Error.h"
 
+#include "studio/server/PackageGraph.h"
 #include "studio/server/ViewJson.h"
 #include <algorithm>
 #include <fstream>
@@ -118,7 +119,7 @@ std::string Program::explained(const std::string &recipe, const std::vector<std:
 
 const Program::First &Program::first() {
   std::call_once(hasFirst, [this] {
-    Graph graph = readGraph(parsed(explained("", {"--to=import", "--json"})));
+    Graph graph = readGraph(document("", "import", false));
     Groups groups(graph);
     Places places = placesOf(layOutProgram(graph, groups), graph);
     firstPhase = std::make_unique<First>(First{std::move(groups), std::move(places)});
@@ -126,20 +127,26 @@ const Program::First &Program::first() {
   return *firstPhase;
 }
 
-Json Program::view(const std::string &recipe, const std::string &phase, bool withCode) {
+Json Program::document(const std::string &recipe, const std::string &phase, bool withCode) {
+  if (isPackage())
+    return graphOfKernels(parsed(explained(recipe, {"--json"})));
   std::vector<std::string> flags = {"--to=" + phase, "--json"};
   if (withCode)
     flags.push_back("--code");
+  return parsed(explained(recipe, flags));
+}
+
+Json Program::view(const std::string &recipe, const std::string &phase, bool withCode) {
   const First &known = first();
-  Json document = parsed(explained(recipe, flags));
-  Graph graph = readGraph(document);
-  return viewOf(document, layOutProgram(graph, known.groups, known.places));
+  Json found = document(recipe, phase, withCode);
+  Graph graph = readGraph(found);
+  return viewOf(found, layOutProgram(graph, known.groups, known.places));
 }
 
 ProgramSummary Program::summary(const std::string &recipe) {
-  Json document = parsed(explained(recipe, {"--to=schedule", "--json"}));
+  Json plan = document(recipe, "schedule", false);
   ProgramSummary summary{0, 0, 0, 0};
-  for (const Json &node : document["nodes"]) {
+  for (const Json &node : plan["nodes"]) {
     if (!node["predicted_us"].is_number()) // a view, an input, an output or a constant
       continue;
     ++summary.kernels;
@@ -180,7 +187,33 @@ Json Program::machine() {
   return parsed(result.output);
 }
 
+bool Program::isPackage() const { return fs::path(options.model).extension() == ".hrpkg"; }
+
+Json Program::gradient(std::optional<int64_t> budget) {
+  std::vector<std::string> flags = {"--grad", "--weights", "--json"};
+  if (budget)
+    flags.push_back("--memory-budget=" + std::to_string(*budget));
+  Json whole = parsed(explained("", flags));
+  Json result = {{"kept_bytes", whole["kept_bytes"]},
+                 {"kept", whole["kept"]},
+                 {"computed_again", whole["computed_again"]}};
+  for (const char *part : {"forward", "backward"}) {
+    double microseconds = 0;
+    for (const Json &kernel : whole[part]["kernels"])
+      if (kernel["predicted_us"].is_number())
+        microseconds += kernel["predicted_us"].get<double>();
+    result[part] = {{"totals", whole[part]["after"]},
+                    {"peak_bytes", whole[part]["peak_bytes"]},
+                    {"predicted_us", microseconds}};
+  }
+  return result;
+}
+
 Json Program::phases() {
+  if (isPackage())
+    return Json::array(
+        {{{"name", "schedule"},
+          {"summary", "the kernels of the package, which were compiled ahead of time"}}});
   std::vector<std::string> words = {"explain", "--phases", "--json"};
   for (size_t i = 0; i + 1 < options.common.size(); ++i)
     if (options.common[i] == "--target")

@@ -43,7 +43,14 @@ public:
   /// Calls of these recipes, timed in turns: for each, the results of `headrace bench`.
   std::vector<Json> measured(const std::vector<std::string> &recipes, double secondsEach);
   Json machine();
+  /// Phases of the compiler; of a package, only the one whose result it holds.
   Json phases();
+  /// The model with its gradient by all weights, as `headrace explain --grad` prints it: with at
+  /// most `budget` bytes kept between forward and backward, or as many as the compiler chooses.
+  Json gradient(std::optional<int64_t> budget);
+
+  /// A package holds compiled code: it has kernels, and no phases, steps or IR.
+  bool isPackage() const;
 
   const ProgramOptions &settings() const { return options; }
   /// The command that prints an answer, for a person.
@@ -56,6 +63,8 @@ private:
   };
   std::string run(std::vector<std::string> words, const std::string &recipe);
   const First &first();
+  /// The program after a phase, as printed.
+  Json document(const std::string &recipe, const std::string &phase, bool withCode);
 
   Command &command;
   ProgramOptions options;

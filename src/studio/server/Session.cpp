@@ -2,6 +2,7 @@
 
 #include "runtime/system/Error.h"
 
+#include "studio/server/RecipeFile.h"
 #include "studio/server/Steps.h"
 #include "studio/server/ViewJson.h"
 #include <algorithm>
@@ -79,6 +80,13 @@ Json Session::get(const std::string &path, const std::string &query) {
                                                          "--code=" + queryValue(query, "node")})}};
   if (path == "api/machine")
     return program.machine();
+  if (path == "api/gradient") {
+    std::string budget = queryValue(query, "budget");
+    if (budget.find_first_not_of("0123456789") != std::string::npos || budget.size() > 18)
+      throw RequestError{400, "expected a number of bytes, got the budget " + budget};
+    return program.gradient(budget.empty() ? std::nullopt
+                                           : std::optional<int64_t>(std::stoll(budget)));
+  }
   throw RequestError{404, "nothing is at " + path};
 }
 
@@ -100,21 +108,28 @@ Json Session::post(const std::string &path, const Json &body) {
 
 Json Session::state() {
   std::call_once(hasPhases, [this] { phases = program.phases(); });
+  std::vector<std::string> words = {program.settings().model};
+  words.insert(words.end(), program.settings().common.begin(), program.settings().common.end());
   std::lock_guard lock(mutex);
   Json entries = Json::array();
   for (const HistoryEntry &entry : history)
     entries.push_back({{"step", entry.step}, {"recipe", entry.recipe}});
   return {{"model", std::filesystem::path(program.settings().model).filename().string()},
           {"command", program.shell({"explain"})},
+          {"heading", recipeHeading(words)},
+          {"package", program.isPackage()},
           {"phases", phases},
           {"revision", revision},
           {"current", current},
           {"entries", entries}};
 }
 
-/// The recipe of `entry`, or of the current one; with `step`, as it would be then.
+/// The recipe of `entry`, or of the current one; with `step`, as it would be then. The entry "auto" leaves every choice
+/// to the compiler.
 std::string Session::recipeOf(const std::string &query) {
   std::string entry = queryValue(query, "entry"), step = queryValue(query, "step");
+  if (entry == "auto")
+    return "";
   std::lock_guard lock(mutex);
   size_t number = entry.empty() ? current : std::strtoul(entry.c_str(), nullptr, 10);
   if (number >= history.size())

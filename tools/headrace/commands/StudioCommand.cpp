@@ -14,21 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How studio starts this command again: the program, or Python with the package.
-std::vector<std::string> ownCommand(const fs::path &self) {
-  if (self.filename().string().starts_with("python"))
-    return {self.string(), "-m", "headrace"};
-  return {self.string()};
-}
-
 int runStudio(std::vector<std::string> arguments) {
   std::error_code error;
   fs::path self = fs::read_symlink("/proc/self/exe", error);
-  std::vector<std::string> words = {"headrace-studio"};
-  for (const std::string &word : ownCommand(self)) {
-    words.push_back("--headrace");
-    words.push_back(word);
-  }
+  std::vector<std::string> words = {"headrace-studio", "--headrace", self.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char *> pointers;
   for (std::string &word : words)
@@ -36,10 +25,11 @@ int runStudio(std::vector<std::string> arguments) {
   pointers.push_back(nullptr);
   ::execv((self.parent_path() / words[0]).c_str(), pointers.data());
   ::execvp(words[0].c_str(), pointers.data());
-  throw Error(ErrorKind::Unsupported,
-              std::string("studio: cannot start headrace-studio: ") + std::strerror(errno) +
-                  "; it is a separate program, which a build of Headrace makes if the package "
-                  "libcpp-httplib-dev is installed");
+  throw Error(
+      ErrorKind::Unsupported,
+      std::string("studio: cannot start headrace-studio: ") + std::strerror(errno) +
+          "; it is a separate program, which a build of Headrace makes if the package "
+          "libcpp-httplib-dev is installed, and pip install 'headrace[studio]' brings along");
 }
 
 } // namespace
