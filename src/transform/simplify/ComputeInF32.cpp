@@ -231,7 +231,7 @@ private:
     IRMapping operands;
     bool isNarrow = false, inPairs = pairs && addsPairs(op);
     for (Value operand : op->getOperands()) {
-      Value wide = operandOf(op, operand);
+      Value wide = inPairs ? operand : operandOf(op, operand);
       if (isHalf(wide.getType()) && (inPairs || isStreamedWeight(op, operand)))
         isNarrow = true;
       else if (isHalf(wide.getType()))
@@ -247,6 +247,15 @@ private:
     replace(b, op, wide->getResult(0));
   }
 
+  /// Weights that a normalization was folded into are rounded once more, like those that were
+  /// given.
+  static bool isMadeOfConstants(Value value) {
+    Operation *op = value.getDefiningOp();
+    return isa_and_present<hr::ConstantOp>(op) ||
+           (op && (isa<hr::MapOp>(op) || isMovement(op)) &&
+            llvm::all_of(op->getOperands(), isMadeOfConstants));
+  }
+
   /// Whether sums along a dimension of this size are mostly pairs.
   static bool isMostlyPairs(AffineExpr size) {
     constexpr int64_t kEnough = 16;
@@ -260,7 +269,8 @@ private:
     if (!isa<hr::ContractOp, hr::ConvOp>(op))
       return false;
     bool areNarrow = llvm::all_of(op->getOperands(), [&](Value operand) {
-      return getElementTypeOrSelf(operandOf(op, operand)).isBF16();
+      return getElementTypeOrSelf(operand).isBF16() &&
+             (operandOf(op, operand) == operand || isMadeOfConstants(operand));
     });
     if (auto conv = dyn_cast<hr::ConvOp>(op)) {
       SymbolicShape filter = shapeOf(conv.getFilter());

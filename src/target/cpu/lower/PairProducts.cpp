@@ -344,7 +344,7 @@ private:
         b.create<vector::BroadcastOp>(loc, VectorType::get(lanes, b.getI32Type()), pair));
   }
 
-  /// As the instruction has its operands. Other values of bf16 become integers.
+  /// The type of the instruction's operands. Other values of bf16 become integers.
   Value asPairs(Value bits) {
     int64_t lanes = cast<VectorType>(bits.getType()).getNumElements();
     return b.create<LLVM::BitcastOp>(loc, VectorType::get(2 * lanes, b.getBF16Type()), bits);

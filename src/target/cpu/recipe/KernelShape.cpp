@@ -139,14 +139,27 @@ std::optional<int64_t> dimReadAcross(const KernelLoops &loops) {
   linalg::GenericOp op = loops.contents.rootGeneric();
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   int64_t last = loops.ranges.size() - 1;
-  if (op.getNumDpsInputs() != 1 || !maps[0].isPermutation() || !maps[1].isIdentity() ||
-      loops.elementBytes != 4)
+  bool isAlone = llvm::count_if(loops.contents.ops, llvm::IsaPred<linalg::GenericOp>) == 1;
+  if (maps.size() < 2 || !maps.back().isIdentity() || loops.elementBytes != 4 || !isAlone)
     return std::nullopt;
-  int64_t across = cast<AffineDimExpr>(maps[0].getResults().back()).getPosition();
-  bool fillsSquares = llvm::all_of(ArrayRef{across, last}, [&](int64_t dim) {
-    return !loops.isOpen(dim) && loops.ranges[dim] >= loops.lanes();
-  });
-  return across != last && fillsSquares ? std::optional(across) : std::nullopt;
+  // Of all operands, those in the order of another dimension than the last agree on it. Operands
+  // such as a bias have one of the two.
+  std::optional<int64_t> across;
+  for (AffineMap map : ArrayRef(maps).drop_back()) {
+    if (!map.isProjectedPermutation())
+      return std::nullopt;
+    if (!map.isFunctionOfDim(last) ||
+        map.getResults().back() == getAffineDimExpr(last, op.getContext()))
+      continue;
+    auto innermost = cast<AffineDimExpr>(map.getResults().back()).getPosition();
+    if (!map.isPermutation() || (across && *across != innermost))
+      return std::nullopt;
+    across = innermost;
+  }
+  bool fillsSquares = across && llvm::all_of(ArrayRef{*across, last}, [&](int64_t dim) {
+                        return !loops.isOpen(dim) && loops.ranges[dim] >= loops.lanes();
+                      });
+  return fillsSquares ? across : std::nullopt;
 }
 
 int64_t rowLength(const KernelLoops &loops) {

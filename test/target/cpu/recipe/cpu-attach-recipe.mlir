@@ -345,3 +345,27 @@ module @overlaps attributes {hr.recipe = "conv: parallel d0"} {
     return
   }
 }
+
+// -----
+
+// A transpose goes through squares in registers, also if a bias and a residual are added on the way.
+// CHECK: module @biased attributes {hr.kind = "vectors", hr.loops = "d0.o 4 || d1.o 6 | d0.t 8, d1.t 8"
+#across = affine_map<(d0, d1) -> (d1, d0)>
+#bias = affine_map<(d0, d1) -> (d0)>
+#along = affine_map<(d0, d1) -> (d0, d1)>
+module @biased {
+  func.func @biased(%in: memref<48x32xf32>, %bias: memref<32xf32>, %residual: memref<32x48xf32>, %out: memref<32x48xf32>) {
+    %x = bufferization.to_tensor %in restrict : memref<48x32xf32>
+    %b = bufferization.to_tensor %bias restrict : memref<32xf32>
+    %r = bufferization.to_tensor %residual restrict : memref<32x48xf32>
+    %e = tensor.empty() : tensor<32x48xf32>
+    %y = linalg.generic {indexing_maps = [#across, #bias, #along, #along], iterator_types = ["parallel", "parallel"]} ins(%x, %b, %r : tensor<48x32xf32>, tensor<32xf32>, tensor<32x48xf32>) outs(%e : tensor<32x48xf32>) attrs = {hr.stage = "map"} {
+    ^bb0(%a: f32, %c: f32, %d: f32, %o: f32):
+      %s = arith.addf %a, %c : f32
+      %t = arith.addf %s, %d : f32
+      linalg.yield %t : f32
+    } -> tensor<32x48xf32>
+    bufferization.materialize_in_destination %y in restrict writable %out : (tensor<32x48xf32>, memref<32x48xf32>) -> ()
+    return
+  }
+}
