@@ -4,6 +4,7 @@
 #include "optimize/Step.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace headrace::optimize {
 
@@ -52,8 +53,8 @@ Blame blame(Optimizer &optimizer, const std::string &recipe, double seconds) {
   for (size_t i = begin + 1; i <= optimizer.position(); ++i)
     result.steps.push_back(
         {optimizer.states()[i].step, times[i - begin] - times[i - begin - 1]});
-  std::ranges::stable_sort(result.steps, [](const BlamedStep &a, const BlamedStep &b) {
-    return a.microseconds > b.microseconds;
+  std::ranges::sort(result.steps, [](const BlamedStep &a, const BlamedStep &b) {
+    return std::tuple(-a.microseconds, a.step) < std::tuple(-b.microseconds, b.step);
   });
   return result;
 }

@@ -173,7 +173,7 @@ private:
           lines += spaces[each]->recipe(each == stage ? other : spaces[each]->proposed());
         found.emplace_back(time, lines);
       }
-    llvm::stable_sort(found, [](auto &a, auto &b) { return a.first < b.first; });
+    llvm::sort(found);
     for (const auto &[time, lines] : ArrayRef(found).take_front(kSchedulesPerKernel)) {
       Step &step = steps.emplace_back();
       step.kernel = ProgramRecipe::Kernel{name, lines};

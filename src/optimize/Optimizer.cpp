@@ -13,6 +13,8 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <tuple>
+
 using namespace mlir;
 
 namespace headrace::optimize {
@@ -394,13 +396,15 @@ const Figures &Optimizer::figures() const { return impl->history[impl->current].
 const std::vector<State> &Optimizer::states() const { return impl->history; }
 size_t Optimizer::position() const { return impl->current; }
 
-std::vector<Transformation> Optimizer::list(const Progress &progress) {
+std::vector<Transformation> Optimizer::list(const Progress &progress, const std::string &verb) {
   std::vector<Impl::Place> matches;
   for (const Step &step : matchesBeforeSplit(impl->now.split))
     matches.push_back({step, nullptr});
   for (Part &part : impl->now.parts)
     for (const Step &step : matchesIn(part.plan, part.planner->targets()))
       matches.push_back({step, &part});
+  if (!verb.empty())
+    llvm::erase_if(matches, [&](const Impl::Place &each) { return each.step.verb() != verb; });
   std::vector<Transformation> found;
   for (size_t i = 0; i < matches.size(); ++i) {
     pollInterruption();
@@ -410,10 +414,9 @@ std::vector<Transformation> Optimizer::list(const Progress &progress) {
     if (!match.isLegal() || withoutPlanning(match.recipe) != withoutPlanning(recipe()))
       found.push_back(std::move(match));
   }
-  llvm::stable_sort(found, [](const Transformation &a, const Transformation &b) {
-    if (a.isLegal() != b.isLegal())
-      return a.isLegal();
-    return a.isLegal() && a.savedMicroseconds() > b.savedMicroseconds();
+  llvm::sort(found, [](const Transformation &a, const Transformation &b) {
+    return std::tuple(!a.isLegal(), -a.savedMicroseconds(), a.step) <
+           std::tuple(!b.isLegal(), -b.savedMicroseconds(), b.step);
   });
   return found;
 }

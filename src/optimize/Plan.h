@@ -1,4 +1,4 @@
-// What a recipe makes of a program, found by the phases of the compiler up to `schedule`: the same
+// A program under a recipe, found by the phases of the compiler up to `schedule`: the same
 // code that compiles the program, so that a plan's figures are those of the compiled program.
 #pragma once
 

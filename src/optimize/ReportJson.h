@@ -1,4 +1,4 @@
-// What guided optimization lists, has done, measured and blames, as JSON.
+// Steps of guided optimization, measured changes and blame as JSON.
 #pragma once
 
 #include "optimize/Blame.h"

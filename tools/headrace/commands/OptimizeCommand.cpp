@@ -166,12 +166,11 @@ private:
   }
 
   std::vector<Transformation> listed() {
-    std::vector<Transformation> all = optimizer.list([](size_t done, size_t count) {
+    auto show = [](size_t done, size_t count) {
       showStatus(fmt::format("predicting step {} of {}", done + 1, count));
-    });
+    };
+    std::vector<Transformation> all = optimizer.list(show, options.only);
     clearStatus();
-    if (!options.only.empty())
-      std::erase_if(all, [&](const Transformation &each) { return each.verb != options.only; });
     return all;
   }
 

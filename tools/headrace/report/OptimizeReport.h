@@ -1,4 +1,4 @@
-// What guided optimization lists and has done, as tables.
+// Steps of guided optimization, measured changes and blame as tables.
 #pragma once
 
 #include "optimize/Blame.h"
