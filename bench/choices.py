@@ -204,8 +204,8 @@ def steps_text(steps: list[MeasuredStep]) -> str:
     right = sum(step.has_right_sign for step in clear)
     close = sum(step.is_close for step in clear)
     return (
-        f"{len(steps)} measured steps, {len(clear)} beyond {NOISE:.0%} of the time: of {right} the sign"
-        f" was predicted, of {close} the change within a factor of {CLOSE:g}"
+        f"{len(steps)} measured steps, {len(clear)} beyond {NOISE:.0%} of the time: of {right} the"
+        f" sign was predicted, of {close} the change within a factor of {CLOSE:g}"
     )
 
 
@@ -222,8 +222,8 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
         "--log",
         type=Path,
         metavar="FILE",
-        help="only judge the steps that `headrace optimize --measure` logged (measured-steps.jsonl in"
-        " the cache)",
+        help="only judge the steps that `headrace optimize --measure` logged"
+        " (measured-steps.jsonl in the cache)",
     )
     parser.add_argument("--verbose", action="store_true", help="show every choice and kernel")
     return parser.parse_args(arguments)

@@ -18,7 +18,7 @@ CHANNELS, SQUEEZED, OUTPUTS = 32, 8, 16
 
 
 class Block:
-    """Nodes and weights of a graph; every method adds nodes and returns the name of their result."""
+    """Nodes and weights of a graph; methods add nodes and return the name of their result."""
 
     def __init__(self) -> None:
         self.random = np.random.default_rng(0)
@@ -33,7 +33,9 @@ class Block:
         self.nodes.append(helper.make_node(kind, list(inputs), [name], name=name, **attributes))
         return name
 
-    def conv(self, name: str, x: str, outputs: int, inputs: int, kernel: int, **attributes: object) -> str:
+    def conv(
+        self, name: str, x: str, outputs: int, inputs: int, kernel: int, **attributes: object
+    ) -> str:
         shape = (outputs, inputs, kernel, kernel)
         scale = 1 / np.sqrt(inputs * kernel * kernel)
         weight = self.weight(name + ".weight", self.random.standard_normal(shape) * scale)

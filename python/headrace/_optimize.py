@@ -25,9 +25,9 @@ def optimize(
 ) -> Optimizer:
     """Optimize a program by steps, forward and backward.
 
-    Starts from the compiler's plan, from `recipe`, or with `start="unfused"` from each operator in a
-    kernel of its own. With `grad`, the program and its gradient by `wrt` (see `grad`) are optimized
-    together. See docs/optimize.md.
+    Starts from the compiler's plan, from `recipe`, or with `start="unfused"` from each operator in
+    a kernel of its own. With `grad`, the program and its gradient by `wrt` (see `grad`) are
+    optimized together. See docs/optimize.md.
 
     >>> guided = hr.optimize(digits, batch=16)
     >>> guided.steps()[0]["legal"]
@@ -87,15 +87,15 @@ class Optimizer:
 
     @property
     def history(self) -> dict[str, Any]:
-        """The `states` from the start on, each with its `step` and `figures`, and the `position`."""
+        """The `states` from the start on, with `step` and `figures` each, and the `position`."""
         return json.loads(self._core.history)
 
     def steps(self, verb: str = "") -> list[dict[str, Any]]:
         """Possible steps by the time that they save, the most first, then the others.
 
         Each is a dict: `step` as `apply` takes it, `verb`, `kernels` that it is about, `legal`,
-        `why_not`, `saved_us`, the figures `after` it, `dropped` and `added` lines of the recipe, and
-        the complete `recipe`. With `verb` ("fuse", "layout", ..., "schedule"), steps of one kind.
+        `why_not`, `saved_us`, the figures `after` it, `dropped` and `added` lines of the recipe,
+        and the complete `recipe`. With `verb` ("fuse", "layout", ..., "schedule"), steps of one kind.
         """
         return json.loads(self._core.list(verb))
 

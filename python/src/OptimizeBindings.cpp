@@ -1,12 +1,12 @@
-// Guided optimization: steps on a program's recipe. Lists and figures are JSON, which the Python file reads.
-#include "optimize/Optimizer.h"
-#include "optimize/Blame.h"
-#include "optimize/Measure.h"
-#include "optimize/ReportJson.h"
-#include "optimize/Search.h"
-
+// Guided optimization: steps on a program's recipe. Lists and figures are JSON, which the Python
+// file reads.
 #include "Bindings.h"
 #include "Interpreter.h"
+#include "optimize/Blame.h"
+#include "optimize/Measure.h"
+#include "optimize/Optimizer.h"
+#include "optimize/ReportJson.h"
+#include "optimize/Search.h"
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -77,8 +77,8 @@ void registerOptimize(nb::module_ &module) {
            [](Optimizer &o, size_t steps, double seconds, uint64_t seed) {
              unlocked([&] { searchSteps(o, {steps, seconds, seed}); });
            })
-      .def("measure",
-           [](Optimizer &o, double seconds) { return unlocked([&] { return measured(o, seconds); }); })
+      .def("measure", [](Optimizer &o,
+                         double seconds) { return unlocked([&] { return measured(o, seconds); }); })
       .def("blame", [](Optimizer &o, const std::string &recipe, double seconds) {
         return unlocked([&] { return text(optimize::json(blame(o, recipe, seconds))); });
       });

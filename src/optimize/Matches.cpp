@@ -1,16 +1,17 @@
 #include "optimize/Matches.h"
 
+#include "analysis/OperatorWork.h"
 #include "dialect/Hr.h"
+#include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
 #include "driver/machine/Predict.h"
-#include "driver/ProgramBuilder.h"
-#include "analysis/OperatorWork.h"
-#include "schedule/Space.h"
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
+
+#include "schedule/Space.h"
 
 using namespace mlir;
 

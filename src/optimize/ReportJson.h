@@ -3,7 +3,6 @@
 
 #include "optimize/Blame.h"
 #include "optimize/Measure.h"
-
 #include <nlohmann/json_fwd.hpp>
 
 namespace headrace::optimize {

@@ -1,6 +1,7 @@
 #include "optimize/StepCheck.h"
 
 #include "runtime/system/Error.h"
+
 #include "verify/Verify.h"
 
 namespace headrace::optimize {
@@ -37,8 +38,8 @@ void compareWithReference(Model &after, const std::string &step, verify::Options
   verify::Report report = verify::verifyModel(after, nullptr, options);
   for (const verify::CaseReport &each : report.cases) {
     if (each.firstWrong)
-      fail(step, "kernel '" + each.firstWrong->kernel + "': " +
-                     verify::text(each.firstWrong->judgement));
+      fail(step,
+           "kernel '" + each.firstWrong->kernel + "': " + verify::text(each.firstWrong->judgement));
     for (const verify::ComparedValue &output : each.outputs)
       if (!output.judgement.holds)
         fail(step, "output '" + output.name + "': " + verify::text(output.judgement));

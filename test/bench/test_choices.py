@@ -84,7 +84,7 @@ def test_measured_steps_are_judged_by_sign_and_factor() -> None:
     steps = read_steps(
         [
             line([10, 5], [10, 6]),  # right
-            line([10, 5], [10, 9]),  # more than was there
+            line([10, 5], [10, 9]),  # predicted five times too much
             line([10, 11], [10, 5]),  # the other way
             line([10, 1], [10, 9.9]),  # noise
             '{"predicted_us": [1',

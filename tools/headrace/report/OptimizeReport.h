@@ -7,7 +7,8 @@
 
 namespace headrace::cli {
 
-/// The legal ones and what each would change, then the refused ones and why; at most `most` of each.
+/// The legal ones and what each would change, then the refused ones and why; at most `most` of
+/// each.
 void printTransformations(const std::vector<optimize::Transformation> &all, size_t most);
 void printHistory(const optimize::Optimizer &optimizer);
 void printMeasured(const std::vector<optimize::MeasuredChange> &changes);
