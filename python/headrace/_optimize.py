@@ -109,6 +109,7 @@ class Optimizer:
         The changed program is compiled and compared on random inputs first. Raises
         `InvalidArgumentError` with the reason if the step is not possible or changes a result.
 
+        >>> guided = hr.optimize(digits, batch=16)
         >>> guided.apply("separate /features/features.1/Relu")["after"]["kernels"]
         9
         """

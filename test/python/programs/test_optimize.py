@@ -111,22 +111,21 @@ def test_steps_keep_results(mbconv: Path) -> None:
     assert hr.recipe_difference(guided.recipe, model.explain()["recipe"]) == ""
 
 
-def test_a_greedy_walk_reaches_the_compilers_plan(mbconv: Path) -> None:
-    automatic = hr.optimize(hr.load(mbconv)).figures["predicted_us"]
+def test_a_greedy_walk_saves_time_at_every_step(mbconv: Path) -> None:
     guided = hr.optimize(hr.load(mbconv), start="unfused")
-    unfused = guided.figures
-    guided.greedy(steps=18)
-    assert unfused["predicted_us"] > guided.figures["predicted_us"]
-    assert guided.figures["predicted_us"] <= 1.05 * automatic
-    assert guided.figures["kernels"] < unfused["kernels"]
+    assert guided.figures["kernels"] > hr.optimize(hr.load(mbconv)).figures["kernels"]
+    guided.greedy(steps=4)
+    times = [state["figures"]["predicted_us"] for state in guided.history["states"]]
+    assert len(times) == 5
+    assert all(before > after for before, after in zip(times, times[1:]))
 
 
 def test_a_search_ends_where_it_began_or_better(mbconv: Path) -> None:
     guided = hr.optimize(hr.load(mbconv))
     start = guided.figures["predicted_us"]
-    guided.search(3)
+    guided.search(2)
     assert guided.figures["predicted_us"] <= start
-    again = hr.optimize(hr.load(mbconv)).search(3)
+    again = hr.optimize(hr.load(mbconv)).search(2)
     assert again.recipe == guided.recipe
 
 
@@ -166,11 +165,11 @@ def test_saved_steps_replay_in_another_process(mbconv: Path, tmp_path: Path) -> 
 
 
 def test_the_automatic_recipe_makes_the_same_package(digits_path: Path, tmp_path: Path) -> None:
-    saved = tmp_path / "auto.recipe"
-    command("optimize", digits_path, "--auto", "--save", saved)
+    saved, target = tmp_path / "auto.recipe", ("--target", "cpu:x86-64-v3")
+    command("optimize", digits_path, "--auto", "--save", saved, *target)
     packages = [tmp_path / "plain.hrpkg", tmp_path / "recipe.hrpkg"]
-    command("compile", digits_path, "-o", packages[0])
-    command("compile", digits_path, "--recipe", saved, "-o", packages[1])
+    command("compile", digits_path, "-o", packages[0], *target)
+    command("compile", digits_path, "--recipe", saved, "-o", packages[1], *target)
     assert packages[0].read_bytes() == packages[1].read_bytes()
 
 
