@@ -33,6 +33,17 @@ def mbconv(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def large_mbconv(mbconv: Path, tmp_path: Path) -> Path:
+    """Too large for the reference to evaluate it in a second."""
+    model = onnx.load(mbconv)
+    for value in (model.graph.input[0], model.graph.output[0]):
+        for dim in value.type.tensor_type.shape.dim[2:]:
+            dim.dim_value = 112
+    onnx.save(model, str(tmp_path / "large.onnx"))
+    return tmp_path / "large.onnx"
+
+
+@pytest.fixture
 def lstm(write_model) -> Path:
     """Two steps of a recurrence, with its weights as inputs."""
     shapes = {"x": [2, 1, 4], "w": [1, 12, 4], "r": [1, 12, 3]}
@@ -147,6 +158,13 @@ def test_steps_on_gradients(mbconv: Path, tmp_path: Path) -> None:
     assert guided.apply(forward["step"])["after"]["kernels"] >= before
     with pytest.raises(hr.InvalidArgumentError, match="expected 'forward: ' or 'backward: '"):
         guided.apply("separate silu")
+
+
+def test_large_programs_may_save_other_tensors(large_mbconv: Path) -> None:
+    guided = hr.optimize(hr.load(large_mbconv), grad=True)
+    chosen = next(step for step in guided.steps("keep") if step["legal"])
+    guided.apply(chosen["step"])
+    assert guided.history["position"] == 1
 
 
 def test_saved_steps_replay_in_another_process(mbconv: Path, tmp_path: Path) -> None:
