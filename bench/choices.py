@@ -1,5 +1,6 @@
 """Tells how good the cost model is: how far its predictions are off, and how often it chooses well.
 
+    ./dev bench choices --log FILE
     ./dev bench choices [--models MODEL ...] [--threads 1] [--seconds 1] [--rounds 3]
 
 Predictions are judged by the median of their errors, the share that is within a factor of 2, and the worst
@@ -26,6 +27,7 @@ from bench.workload import ROOT, from_file, from_name
 LIBRARY = "openblas"
 CLEAR = 1.1  # ratio from which on one of two times is the better one
 CLOSE = 2.0  # factor within which a prediction still serves
+NOISE = 0.05  # share of the time up to which a measured change may be none
 LARGE = 0.01  # share of a model's time from which on a kernel's prediction matters by itself
 
 
@@ -163,6 +165,50 @@ def worst(kernels: list[Kernel], count: int) -> list[Kernel]:
     return sorted(large, key=factor, reverse=True)[:count]
 
 
+@dataclass
+class MeasuredStep:
+    """A step that `headrace optimize --measure` timed: microseconds before and after it."""
+
+    predicted: tuple[float, float]
+    measured: tuple[float, float]
+
+    @property
+    def is_clear(self) -> bool:
+        return abs(self.measured[1] - self.measured[0]) > NOISE * self.measured[0]
+
+    @property
+    def has_right_sign(self) -> bool:
+        saved = [before - after for before, after in (self.predicted, self.measured)]
+        return saved[0] * saved[1] > 0
+
+    @property
+    def is_close(self) -> bool:
+        low, high = sorted(abs(a - b) for a, b in (self.predicted, self.measured))
+        return self.has_right_sign and high <= CLOSE * low
+
+
+def read_steps(lines: Iterable[str]) -> list[MeasuredStep]:
+    """The log of measured steps, a line of JSON each; lines that are cut off are left out."""
+    steps = []
+    for line in lines:
+        try:
+            entry = json.loads(line)
+            steps.append(MeasuredStep(tuple(entry["predicted_us"]), tuple(entry["measured_us"])))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return steps
+
+
+def steps_text(steps: list[MeasuredStep]) -> str:
+    clear = [step for step in steps if step.is_clear]
+    right = sum(step.has_right_sign for step in clear)
+    close = sum(step.is_close for step in clear)
+    return (
+        f"{len(steps)} measured steps, {len(clear)} beyond {NOISE:.0%} of the time: of {right} the"
+        f" sign was predicted, of {close} the change within a factor of {CLOSE:g}"
+    )
+
+
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -172,12 +218,22 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=1.0, help="of each profile (default: 1)")
     parser.add_argument("--rounds", type=int, default=3, help="profiles of each (default: 3)")
     parser.add_argument("--worst", type=int, default=5, help="kernels to show (default: 5)")
+    parser.add_argument(
+        "--log",
+        type=Path,
+        metavar="FILE",
+        help="only judge the steps that `headrace optimize --measure` logged"
+        " (measured-steps.jsonl in the cache)",
+    )
     parser.add_argument("--verbose", action="store_true", help="show every choice and kernel")
     return parser.parse_args(arguments)
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse_arguments(arguments)
+    if options.log:
+        print(steps_text(read_steps(options.log.read_text().splitlines())))
+        return 0
     all_choices: list[Choice] = []
     all_kernels: list[tuple[str, Kernel]] = []
     all_worst: list[tuple[str, Kernel]] = []

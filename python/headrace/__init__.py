@@ -52,6 +52,7 @@ from headrace._load import load, write_package
 from headrace._log import log  # noqa: F811
 from headrace._model import Model
 from headrace._node_arg import ModelMetadata, NodeArg
+from headrace._optimize import Optimizer, blame, optimize, recipe_difference
 from headrace._ort_value import OrtValue
 from headrace._phases import Phase, phases
 from headrace._quantize import quantize
@@ -126,6 +127,7 @@ __all__ = [
     "Model",
     "ModelMetadata",
     "NodeArg",
+    "Optimizer",
     "OrtValue",
     "OutOfRangeError",
     "Phase",
@@ -151,6 +153,7 @@ __all__ = [
     "all",
     "any",
     "axis",
+    "blame",
     "compile",
     "compute",
     "distributed",
@@ -165,11 +168,13 @@ __all__ = [
     "max",
     "min",
     "module",
+    "optimize",
     "phases",
     "placeholder",
     "pow",
     "prod",
     "quantize",
+    "recipe_difference",
     "reducer",
     "scan",
     "schedule",

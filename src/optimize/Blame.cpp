@@ -2,8 +2,8 @@
 
 #include "optimize/Measure.h"
 #include "optimize/Step.h"
-
 #include <algorithm>
+#include <tuple>
 
 namespace headrace::optimize {
 
@@ -16,8 +16,7 @@ double Blame::unexplained() const {
 
 Blame blame(Optimizer &optimizer, const std::string &recipe, double seconds) {
   size_t begin = optimizer.position();
-  std::vector<Step> left =
-      stepsBetween(CompleteRecipe(optimizer.recipe()), CompleteRecipe(recipe));
+  std::vector<Step> left = stepsBetween(CompleteRecipe(optimizer.recipe()), CompleteRecipe(recipe));
   Blame result;
   // A step may need another one first: again, until none can be done.
   for (bool isDone = true; isDone && !left.empty();) {
@@ -50,10 +49,9 @@ Blame blame(Optimizer &optimizer, const std::string &recipe, double seconds) {
   result.before = times.front();
   result.after = times.back();
   for (size_t i = begin + 1; i <= optimizer.position(); ++i)
-    result.steps.push_back(
-        {optimizer.states()[i].step, times[i - begin] - times[i - begin - 1]});
-  std::ranges::stable_sort(result.steps, [](const BlamedStep &a, const BlamedStep &b) {
-    return a.microseconds > b.microseconds;
+    result.steps.push_back({optimizer.states()[i].step, times[i - begin] - times[i - begin - 1]});
+  std::ranges::sort(result.steps, [](const BlamedStep &a, const BlamedStep &b) {
+    return std::tuple(-a.microseconds, a.step) < std::tuple(-b.microseconds, b.step);
   });
   return result;
 }

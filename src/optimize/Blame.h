@@ -21,8 +21,9 @@ struct Blame {
   double unexplained() const;
 };
 
-/// Leads the optimizer's program, step by step, to that of another complete recipe. The time of each
-/// state is predicted, or with `seconds` measured, in turns of so many seconds altogether.
+/// Leads the optimizer's program, step by step, to that of another complete recipe. The time of
+/// each state is predicted; with `seconds`, all are measured in turns that take this long
+/// altogether.
 Blame blame(Optimizer &optimizer, const std::string &recipe, double seconds = 0);
 
 } // namespace headrace::optimize

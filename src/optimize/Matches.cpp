@@ -1,16 +1,17 @@
 #include "optimize/Matches.h"
 
+#include "analysis/OperatorWork.h"
 #include "dialect/Hr.h"
+#include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
 #include "driver/machine/Predict.h"
-#include "driver/ProgramBuilder.h"
-#include "analysis/OperatorWork.h"
-#include "schedule/Space.h"
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
+
+#include "schedule/Space.h"
 
 using namespace mlir;
 
@@ -173,7 +174,7 @@ private:
           lines += spaces[each]->recipe(each == stage ? other : spaces[each]->proposed());
         found.emplace_back(time, lines);
       }
-    llvm::stable_sort(found, [](auto &a, auto &b) { return a.first < b.first; });
+    llvm::sort(found);
     for (const auto &[time, lines] : ArrayRef(found).take_front(kSchedulesPerKernel)) {
       Step &step = steps.emplace_back();
       step.kernel = ProgramRecipe::Kernel{name, lines};

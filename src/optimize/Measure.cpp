@@ -2,8 +2,8 @@
 
 #include "driver/Model.h"
 #include "runtime/system/FileCache.h"
-#include "verify/Verify.h"
 
+#include "verify/Verify.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -1,11 +1,10 @@
-// Times of a model under several recipes, taken in turns, so that what else the machine does is shared
-// by all of them.
+// Times of a model under several recipes, taken in turns, so that what else the machine does is
+// shared by all of them.
 #pragma once
-
-#include "optimize/StepCheck.h"
 
 #include "runtime/value/RuntimeValue.h"
 
+#include "optimize/StepCheck.h"
 #include <filesystem>
 #include <memory>
 
@@ -32,15 +31,15 @@ struct MeasuredChange {
   std::string model, step;
   double predictedBefore = 0, predictedAfter = 0, measuredBefore = 0, measuredAfter = 0;
 
-  /// How many times the larger of predicted and measured saving is the smaller one; infinite if one is
-  /// a saving and the other a loss.
+  /// How many times the larger of predicted and measured saving is the smaller one; infinite if one
+  /// is a saving and the other a loss.
   double factor() const;
   /// Whether the measured change exceeds what is left of noise: 5% of the time.
   bool isClear() const;
 };
 
-/// The file in the user's cache that changes are added to, a line of JSON each; empty if there is no
-/// cache. `./dev bench choices --log` reads it.
+/// The file in the user's cache that changes are added to, a line of JSON each; empty if there is
+/// no cache. `./dev bench choices --log` reads it.
 std::filesystem::path changeLog();
 /// Adds a line to the log, if there is a cache.
 void logChange(const MeasuredChange &change);

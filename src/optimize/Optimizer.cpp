@@ -3,15 +3,17 @@
 #include "dialect/Hr.h"
 #include "driver/Gradient.h"
 #include "driver/RunPasses.h"
-#include "optimize/Matches.h"
-#include "optimize/Measure.h"
-#include "optimize/StepCheck.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
 
 #include "llvm/ADT/StringMap.h"
+
+#include "optimize/Matches.h"
+#include "optimize/Measure.h"
+#include "optimize/StepCheck.h"
+#include <tuple>
 
 using namespace mlir;
 
@@ -49,10 +51,10 @@ std::vector<std::string> changedKernels(ModuleOp before, ModuleOp after) {
 
 /// Level 1 follows steps with these verbs: what they change is only known of the kernels.
 bool changesOperators(const Step &step) {
-  return step.choice && llvm::is_contained({StringRef(verbs::fold.name), StringRef(verbs::leave.name),
-                                            StringRef(verbs::layout.name),
-                                            StringRef(verbs::expand.name)},
-                                           StringRef(step.choice->verb));
+  return step.choice &&
+         llvm::is_contained({StringRef(verbs::fold.name), StringRef(verbs::leave.name),
+                             StringRef(verbs::layout.name), StringRef(verbs::expand.name)},
+                            StringRef(step.choice->verb));
 }
 
 /// Kernels whose schedule in the recipe was refused.
@@ -70,8 +72,7 @@ std::vector<std::string> refusedKernels(const Plan &plan) {
 Plan planFrozen(Planner &planner, const CompleteRecipe &recipe) {
   Plan plan = planner.plan(frozen(recipe));
   std::vector<std::string> refused = refusedKernels(plan);
-  return refused.empty() ? std::move(plan)
-                         : planner.plan(frozen(recipe.withoutSchedules(refused)));
+  return refused.empty() ? std::move(plan) : planner.plan(frozen(recipe.withoutSchedules(refused)));
 }
 
 /// The program with the step. Schedules of kernels that it makes others are not theirs any more.
@@ -252,13 +253,14 @@ Optimizer::Impl::Place Optimizer::Impl::placeOf(const std::string &text) {
     if (StringRef(text).starts_with(prefixOf(part)))
       return {Step::parse(text.substr(prefixOf(part).size())), &part};
   Step step = Step::parse(text);
-  if (!step.choice || !llvm::is_contained({StringRef(verbs::keep.name),
-                                           StringRef(verbs::recompute.name),
-                                           StringRef(verbs::layout.name)},
-                                          StringRef(step.choice->verb)))
+  if (!step.choice ||
+      !llvm::is_contained({StringRef(verbs::keep.name), StringRef(verbs::recompute.name),
+                           StringRef(verbs::layout.name)},
+                          StringRef(step.choice->verb)))
     throw Error(ErrorKind::InvalidArgument,
-                "step '" + step.line() + "': expected 'forward: ' or 'backward: ' before a step on "
-                                         "one of the two programs");
+                "step '" + step.line() +
+                    "': expected 'forward: ' or 'backward: ' before a step on "
+                    "one of the two programs");
   return {step, nullptr};
 }
 
@@ -331,7 +333,8 @@ void Optimizer::Impl::predictSplit(Transformation &result, const Step &step) {
 void Optimizer::Impl::check(const Transformation &done) {
   Whole after = made(done.recipe);
   for (auto [was, is] : llvm::zip_equal(now.parts, after.parts))
-    if (!differenceOf(was.plan.recipe, is.plan.recipe).isEmpty() || placeOf(done.step).part == nullptr)
+    if (!differenceOf(was.plan.recipe, is.plan.recipe).isEmpty() ||
+        placeOf(done.step).part == nullptr)
       checkStep(done.step, {was.planner->program(), was.plan.recipe.text()},
                 {is.planner->program(), is.plan.recipe.text()}, settings,
                 is.plan.figures.operations);
@@ -394,13 +397,15 @@ const Figures &Optimizer::figures() const { return impl->history[impl->current].
 const std::vector<State> &Optimizer::states() const { return impl->history; }
 size_t Optimizer::position() const { return impl->current; }
 
-std::vector<Transformation> Optimizer::list(const Progress &progress) {
+std::vector<Transformation> Optimizer::list(const Progress &progress, const std::string &verb) {
   std::vector<Impl::Place> matches;
   for (const Step &step : matchesBeforeSplit(impl->now.split))
     matches.push_back({step, nullptr});
   for (Part &part : impl->now.parts)
     for (const Step &step : matchesIn(part.plan, part.planner->targets()))
       matches.push_back({step, &part});
+  if (!verb.empty())
+    llvm::erase_if(matches, [&](const Impl::Place &each) { return each.step.verb() != verb; });
   std::vector<Transformation> found;
   for (size_t i = 0; i < matches.size(); ++i) {
     pollInterruption();
@@ -410,10 +415,9 @@ std::vector<Transformation> Optimizer::list(const Progress &progress) {
     if (!match.isLegal() || withoutPlanning(match.recipe) != withoutPlanning(recipe()))
       found.push_back(std::move(match));
   }
-  llvm::stable_sort(found, [](const Transformation &a, const Transformation &b) {
-    if (a.isLegal() != b.isLegal())
-      return a.isLegal();
-    return a.isLegal() && a.savedMicroseconds() > b.savedMicroseconds();
+  llvm::sort(found, [](const Transformation &a, const Transformation &b) {
+    return std::tuple(!a.isLegal(), -a.savedMicroseconds(), a.step) <
+           std::tuple(!b.isLegal(), -b.savedMicroseconds(), b.step);
   });
   return found;
 }
@@ -428,7 +432,8 @@ double Optimizer::predictedMicroseconds(const std::string &recipe) const {
   return Impl::figuresOf(impl->made(recipe)).microseconds;
 }
 
-std::unique_ptr<CompiledRecipes> Optimizer::compiled(const std::vector<std::string> &recipes) const {
+std::unique_ptr<CompiledRecipes>
+Optimizer::compiled(const std::vector<std::string> &recipes) const {
   auto result = std::make_unique<CompiledRecipes>();
   for (const std::string &recipe : recipes) {
     std::vector<CheckedProgram> programs;

@@ -5,7 +5,6 @@
 #include "driver/Model.h"
 
 #include "optimize/Transformation.h"
-
 #include <functional>
 
 namespace headrace::optimize {
@@ -24,12 +23,12 @@ class CompiledRecipes;
 
 class Optimizer {
 public:
-  /// Begins with the program as the recipe of the settings and the compiler make it. Throws Error for a
-  /// model that is split into several programs or out of a package.
+  /// Begins with the program as the recipe of the settings and the compiler make it. Throws Error
+  /// for a model that is split into several programs or out of a package.
   Optimizer(std::shared_ptr<Model> model, const Settings &settings, const Sizes &sizes = {});
   /// Begins with the program and its gradient as two programs. Steps on one of them begin with its
-  /// name, as in "forward: separate relu1"; steps on what is saved, and on layouts before the program
-  /// is split, do not.
+  /// name, as in "forward: separate relu1"; steps on what is saved, and on layouts before the
+  /// program is split, do not.
   Optimizer(std::shared_ptr<Model> model, const Settings &settings, const Sizes &sizes,
             const GradientOptions &gradient);
   ~Optimizer();
@@ -45,14 +44,15 @@ public:
   /// Called with how many of all matches were predicted; may be empty.
   using Progress = std::function<void(size_t done, size_t all)>;
   /// Every match: the legal ones by the time that they save, the most first, then the others.
-  /// Matches that would change nothing are left out.
-  std::vector<Transformation> list(const Progress &progress = {});
+  /// Matches that would change nothing are left out. With a verb (Transformation::verb), steps of
+  /// that kind only.
+  std::vector<Transformation> list(const Progress &progress = {}, const std::string &verb = "");
   /// What a step would do; the program stays as it is. Throws Error if the text is not a step.
   Transformation predict(const std::string &step);
 
   /// Does a step, once the program that it makes was compiled and computed what it should on random
-  /// inputs (StepCheck.h). Throws Error with the reason if the step is not possible, or would change a
-  /// result; the program is as before then.
+  /// inputs (StepCheck.h). Throws Error with the reason if the step is not possible, or would
+  /// change a result; the program is as before then.
   Transformation apply(const std::string &step);
   /// Like `apply`, without a check.
   Transformation applyUnchecked(const std::string &step);

@@ -1,8 +1,8 @@
 #include "optimize/Plan.h"
 
+#include "analysis/OperatorWork.h"
 #include "analysis/cost/SizeHints.h"
 #include "dialect/ConstantPool.h"
-#include "analysis/OperatorWork.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
 #include "runtime/system/Error.h"
@@ -24,7 +24,7 @@ bool isFollowedBy(StringRef phase, const ProgramStep &step) {
          (phase == kLayout && step.verb == verbs::layout.name);
 }
 
-/// Expansions are chosen with kernels, but for attention: whether level 1 followed one is known
+/// Expansions are chosen with kernels, except those of attention: whether level 1 followed one is known
 /// after it ran.
 bool mayBeFollowedBy(StringRef phase, const ProgramStep &step) {
   return isFollowedBy(phase, step) || step.verb == verbs::expand.name;
@@ -61,8 +61,7 @@ std::string Plan::reasonAgainst(const std::string &step) const {
 }
 
 Planner::Planner(LevelOneProgram program, const Settings &settings, const Sizes &sizes)
-    : source(std::move(program)), settings(settings), sizes(sizes),
-      engines(targetsOf(settings)) {}
+    : source(std::move(program)), settings(settings), sizes(sizes), engines(targetsOf(settings)) {}
 
 Plan Planner::plan(const std::string &recipe) {
   CompilerSection section;
@@ -126,8 +125,7 @@ const Planner::Checkpoint &Planner::reach(Checkpoint &checkpoint, Compiler &comp
     compiler.continuePhases(*checkpoint.program, before->phase, checkpoint.phase);
   } else {
     checkpoint.program = specializeProgram(*source.module, sizes);
-    entryFunction(*checkpoint.program)
-        ->setAttr(kExplainAttr, UnitAttr::get(source.context.get()));
+    entryFunction(*checkpoint.program)->setAttr(kExplainAttr, UnitAttr::get(source.context.get()));
     compiler.runPhases(*checkpoint.program, checkpoint.phase);
   }
   std::vector<std::string> left;
@@ -136,8 +134,8 @@ const Planner::Checkpoint &Planner::reach(Checkpoint &checkpoint, Compiler &comp
   checkpoint.followed = before ? before->followed : std::vector<std::string>();
   checkpoint.recipe.clear();
   for (const ProgramStep &step : recipe.steps) {
-    bool isFollowed = mayBeFollowedBy(checkpoint.phase, step) &&
-                      !llvm::is_contained(left, step.text());
+    bool isFollowed =
+        mayBeFollowedBy(checkpoint.phase, step) && !llvm::is_contained(left, step.text());
     if (isFollowed)
       checkpoint.followed.push_back(step.text());
     if (isFollowed || isFollowedBy(checkpoint.phase, step))

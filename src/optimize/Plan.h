@@ -1,14 +1,14 @@
-// What a recipe makes of a program, found by the phases of the compiler up to `schedule`: the same
+// A program under a recipe, found by the phases of the compiler up to `schedule`: the same
 // code that compiles the program, so that a plan's figures are those of the compiled program.
 #pragma once
 
 #include "driver/Compiler.h"
 #include "driver/programs/LevelOneProgram.h"
 
+#include "mlir/IR/OwningOpRef.h"
+
 #include "optimize/Optimizer.h"
 #include "optimize/Step.h"
-
-#include "mlir/IR/OwningOpRef.h"
 
 namespace headrace::optimize {
 
@@ -30,8 +30,8 @@ public:
   /// The sizes are values of the program's symbols.
   Planner(LevelOneProgram program, const Settings &settings, const Sizes &sizes);
 
-  /// Throws Error if the recipe cannot be followed. Plans of recipes with steps that level 1 follows
-  /// take longer than others.
+  /// Throws Error if the recipe cannot be followed. Plans of recipes with steps that level 1
+  /// follows take longer than others.
   Plan plan(const std::string &recipe);
 
   const Targets &targets() const { return engines; }

@@ -1,9 +1,8 @@
-// What guided optimization lists, has done, measured and blames, as JSON.
+// Steps of guided optimization, measured changes and blame as JSON.
 #pragma once
 
 #include "optimize/Blame.h"
 #include "optimize/Measure.h"
-
 #include <nlohmann/json_fwd.hpp>
 
 namespace headrace::optimize {

@@ -1,8 +1,8 @@
 #include "optimize/Search.h"
 
 #include "runtime/system/Interruption.h"
-#include "verify/RandomValues.h"
 
+#include "verify/RandomValues.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -54,8 +54,8 @@ void optimizeGreedily(Optimizer &optimizer, const SearchLimits &limits,
   }
 }
 
-/// Simulated annealing: a step among the best ones that leads to a recipe which was not seen yet, or
-/// back if there is none or the state became too bad.
+/// Simulated annealing: a step among the best ones that leads to a recipe which was not seen yet,
+/// or back if there is none or the state became too bad.
 void searchSteps(Optimizer &optimizer, const SearchLimits &limits, const SearchProgress &progress) {
   Deadline deadline(limits.seconds);
   verify::RandomNumbers random(limits.seed);

@@ -19,8 +19,8 @@ void optimizeGreedily(Optimizer &optimizer, const SearchLimits &limits,
                       const SearchProgress &progress = {});
 
 /// Looks for a recipe that is predicted to take less time; on the way it crosses worse ones. Leaves
-/// the program in the best state that it found, the steps to it as its history; in the state where it
-/// began if there is no better one. Equal seeds have equal results.
+/// the program in the best state that it found, the steps to it as its history; in the state where
+/// it began if there is no better one. Equal seeds have equal results.
 void searchSteps(Optimizer &optimizer, const SearchLimits &limits,
                  const SearchProgress &progress = {});
 

@@ -30,7 +30,8 @@ std::string textOf(const ProgramRecipe::Kernel &kernel) {
   return text;
 }
 
-/// Lines about operators and kernels: what a recipe says of planning is not a difference of programs.
+/// Lines about operators and kernels: what a recipe says of planning is not a difference of
+/// programs.
 std::vector<std::string> linesOf(const ProgramRecipe &recipe) {
   std::vector<std::string> lines;
   for (const ProgramStep &step : recipe.steps)
@@ -53,7 +54,8 @@ std::vector<std::string> linesWithout(const std::vector<std::string> &lines,
   return result;
 }
 
-/// `kernel NAME: LINE; LINE`, as a command line has the schedule of a kernel, with lines of its own.
+/// `kernel NAME: LINE; LINE`, as a command line has the schedule of a kernel, with lines of its
+/// own.
 std::string inSeveralLines(std::string_view text) {
   StringRef line = StringRef(text).trim();
   if (!line.starts_with("kernel ") || line.contains('\n'))
@@ -87,8 +89,8 @@ Step Step::parse(std::string_view text) {
   else
     step.kernel = recipe.kernels.front();
   if (step.choice && !findVerb(step.choice->verb)->isAboutOperators())
-    throw Error(ErrorKind::InvalidArgument, "step '" + std::string(text) +
-                                                "': expected a choice about an operator or kernel");
+    throw Error(ErrorKind::InvalidArgument,
+                "step '" + std::string(text) + "': expected a choice about an operator or kernel");
   return step;
 }
 
@@ -292,9 +294,8 @@ std::vector<Step> stepsBetween(const CompleteRecipe &from, const CompleteRecipe 
 
 static std::string withLines(const CompleteRecipe &recipe, bool plansKernels) {
   ProgramRecipe lines = recipe.parts();
-  llvm::erase_if(lines.steps, [](const ProgramStep &step) {
-    return !findVerb(step.verb)->isAboutOperators();
-  });
+  llvm::erase_if(lines.steps,
+                 [](const ProgramStep &step) { return !findVerb(step.verb)->isAboutOperators(); });
   if (plansKernels)
     lines.steps.push_back({verbs::plan.name.str(), verbs::plan.subject.str(), "greedily"});
   lines.steps.push_back({verbs::follow.name.str(), verbs::follow.subject.str(), "where-possible"});

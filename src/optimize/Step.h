@@ -1,11 +1,11 @@
 // A step of guided optimization, and what it makes of a complete recipe.
 //
-//   separate relu1                     fuse conv1/map into conv1/conv        layout conv1 channels-first
-//   kernel conv1:
+//   separate relu1                     fuse conv1/map into conv1/conv        layout conv1
+//   channels-first kernel conv1:
 //     conv: tiles rows=6 columns=32 ...
 //
-// A step edits the recipe of the program as it is: lines that decide the same question give way, and
-// so do lines that are about a kernel which the step dissolves. Nothing else changes.
+// A step edits the recipe of the program as it is: lines that decide the same question give way,
+// and so do lines that are about a kernel which the step dissolves. Nothing else changes.
 #pragma once
 
 #include "transform/choices/ProgramRecipe.h"
@@ -23,7 +23,7 @@ struct Step {
 
   /// Throws Error unless the text is one choice of a recipe, or one kernel with its schedule.
   static Step parse(std::string_view text);
-  /// As recipes have it.
+  /// The lines that recipes have.
   std::string text() const;
   /// In one line, which `parse` reads, too: "kernel conv1: conv: tiles rows=6; pad: parallel d0".
   std::string line() const;
@@ -79,12 +79,12 @@ RecipeDifference differenceOf(const CompleteRecipe &before, const CompleteRecipe
 /// The difference as text: "- " before lines that are removed, "+ " before those that are added.
 std::string text(const RecipeDifference &difference);
 
-/// Steps that lead from one recipe to another of the same program, in an order in which kernels come
-/// before their schedules. Lines on what neither recipe states are not among them.
+/// Steps that lead from one recipe to another of the same program, in an order in which kernels
+/// come before their schedules. Lines on what neither recipe states are not among them.
 std::vector<Step> stepsBetween(const CompleteRecipe &from, const CompleteRecipe &to);
 
-/// The recipe with lines by which nothing that it leaves open is planned, and what cannot be followed
-/// is passed over.
+/// The recipe with lines by which nothing that it leaves open is planned, and what cannot be
+/// followed is passed over.
 std::string frozen(const CompleteRecipe &recipe);
 /// Likewise for choices before a program with gradients is split, where no kernels are planned.
 std::string frozenBeforeSplit(const CompleteRecipe &recipe);

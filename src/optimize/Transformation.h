@@ -1,5 +1,5 @@
-// A transformation of a program: a step, where it applies, whether it is legal, and what it changes.
-// No MLIR header.
+// A transformation of a program: a step, where it applies, whether it is legal, and what it
+// changes. No MLIR header.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace headrace::optimize {
 struct Figures {
   double microseconds = 0;
   int64_t bytes = 0, operations = 0, kernels = 0;
-  /// Of temporaries and outputs; nothing if sizes are dynamic. Of two programs the larger one.
+  /// The memory of temporaries and outputs, of two programs the larger one; nothing if sizes are
+  /// dynamic.
   std::optional<int64_t> peakBytes;
 };
 

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from bench.choices import Choice, Kernel, accuracy, choices, errors, groups, worst
+import json
+
+from bench.choices import (
+    Choice,
+    Kernel,
+    accuracy,
+    choices,
+    errors,
+    groups,
+    read_steps,
+    steps_text,
+    worst,
+)
 
 
 def kernel(operators: str, time_us: float, library: bool = False, predicted: float | None = None):
@@ -63,3 +75,23 @@ def test_errors_leave_out_what_is_mostly_the_clock() -> None:
     assert errors(
         [kernel("a", 10, predicted=12), kernel("b", 0.5, predicted=5), kernel("c", 9)]
     ) == [0.2]
+
+
+def test_measured_steps_are_judged_by_sign_and_factor() -> None:
+    def line(predicted: list[float], measured: list[float]) -> str:
+        return json.dumps({"predicted_us": predicted, "measured_us": measured})
+
+    steps = read_steps(
+        [
+            line([10, 5], [10, 6]),  # right
+            line([10, 5], [10, 9]),  # predicted five times too much
+            line([10, 11], [10, 5]),  # the other way
+            line([10, 1], [10, 9.9]),  # noise
+            '{"predicted_us": [1',
+        ]
+    )
+    assert len(steps) == 4
+    assert [step.is_clear for step in steps] == [True, True, True, False]
+    assert [step.has_right_sign for step in steps[:3]] == [True, True, False]
+    assert [step.is_close for step in steps[:3]] == [True, False, False]
+    assert "4 measured steps, 3 beyond 5% of the time: of 2 the sign" in steps_text(steps)

@@ -1,8 +1,7 @@
 // Steps on a program: what is predicted is what the compiler then makes of it.
-#include "optimize/Optimizer.h"
-
 #include "runtime/system/Error.h"
 
+#include "optimize/Optimizer.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
@@ -98,9 +97,10 @@ TEST_F(OptimizerTest, RefusesWithTheReason) {
     }
     return "";
   };
-  EXPECT_EQ(messageOf("pack /features/features.0/Conv/conv by 32"),
-            "step 'pack /features/features.0/Conv/conv by 32': there are 16 columns, which is not a "
-            "multiple");
+  EXPECT_EQ(
+      messageOf("pack /features/features.0/Conv/conv by 32"),
+      "step 'pack /features/features.0/Conv/conv by 32': there are 16 columns, which is not a "
+      "multiple");
   EXPECT_NE(messageOf("fuse /features/features.1/Relu into /features/features.2/MaxPool")
                 .find("it is computed along other axes than the kernel's"),
             std::string::npos);

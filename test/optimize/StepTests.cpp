@@ -1,8 +1,7 @@
 // What a step makes of the text of a complete recipe.
-#include "optimize/Step.h"
-
 #include "runtime/system/Error.h"
 
+#include "optimize/Step.h"
 #include <gtest/gtest.h>
 
 namespace headrace::optimize {

@@ -1,16 +1,16 @@
 // headrace optimize: what could be done to a program and what it would gain, done and undone.
 // headrace blame: which lines of a recipe a difference in time comes from.
-#include "optimize/Blame.h"
-#include "optimize/Measure.h"
-#include "optimize/Optimizer.h"
-#include "optimize/ReportJson.h"
-#include "optimize/Search.h"
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
 
 #include "commands/Checks.h"
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
+#include "optimize/Blame.h"
+#include "optimize/Measure.h"
+#include "optimize/Optimizer.h"
+#include "optimize/ReportJson.h"
+#include "optimize/Search.h"
 #include "report/OptimizeReport.h"
 #include "report/Text.h"
 #include "terminal/Console.h"
@@ -98,8 +98,8 @@ class Guided {
 public:
   explicit Guided(const OptimizeOptions &options)
       : options(options),
-        optimizer(begin(options, options.model.recipe.empty() ? ""
-                                                              : readText(options.model.recipe))) {}
+        optimizer(
+            begin(options, options.model.recipe.empty() ? "" : readText(options.model.recipe))) {}
 
   int run() {
     if (options.start == "unfused")
@@ -166,12 +166,11 @@ private:
   }
 
   std::vector<Transformation> listed() {
-    std::vector<Transformation> all = optimizer.list([](size_t done, size_t count) {
+    auto show = [](size_t done, size_t count) {
       showStatus(fmt::format("predicting step {} of {}", done + 1, count));
-    });
+    };
+    std::vector<Transformation> all = optimizer.list(show, options.only);
     clearStatus();
-    if (!options.only.empty())
-      std::erase_if(all, [&](const Transformation &each) { return each.verb != options.only; });
     return all;
   }
 
@@ -260,8 +259,8 @@ void addOptimizeCommand(CLI::App &app, Action &action) {
       "--from", options->start,
       "Start from the compiler's plan (auto), or with nothing fused and plain loops (unfused)");
   from->type_name("START")->check(oneOf({"auto", "unfused"}))->capture_default_str();
-  command
-      ->add_flag_callback("--auto", [] {}, "Start from the compiler's plan, as by default")
+  command->add_flag_callback(
+             "--auto", [] {}, "Start from the compiler's plan, as by default")
       ->excludes(from);
   command->add_flag("--list", options->list,
                     "List steps, with the predicted change of each, the best first");
@@ -285,8 +284,7 @@ void addOptimizeCommand(CLI::App &app, Action &action) {
                     "Do the step that saves most until none saves time");
   command->add_option("--search", options->searched, "Search for a better recipe by so many steps")
       ->type_name("N");
-  command
-      ->add_option("--budget", options->limits.seconds, "Seconds after which no step is begun")
+  command->add_option("--budget", options->limits.seconds, "Seconds after which no step is begun")
       ->type_name("SECONDS")
       ->check(inRange(0.0));
   command->add_option("--seed", options->limits.seed, "Of the search")->type_name("N");

@@ -79,22 +79,24 @@ void printHistory(const optimize::Optimizer &optimizer) {
     auto amount = [](int64_t value, const char *unit) {
       return withPrefix(static_cast<double>(value), unit);
     };
-    table.add({i == optimizer.position() ? "*" : "",
-               i == 0 ? "(start)" : printable(states[i].step), duration(figures.microseconds),
-               amount(figures.bytes, "B"), amount(figures.operations, ""),
-               std::to_string(figures.kernels),
+    table.add({i == optimizer.position() ? "*" : "", i == 0 ? "(start)" : printable(states[i].step),
+               duration(figures.microseconds), amount(figures.bytes, "B"),
+               amount(figures.operations, ""), std::to_string(figures.kernels),
                figures.peakBytes ? amount(*figures.peakBytes, "B") : "-"});
   }
   table.print(stdout);
 }
 
 void printMeasured(const std::vector<optimize::MeasuredChange> &changes) {
-  Table table({{"step", Table::Align::Left}, {"predicted"}, {"measured"}, {"", Table::Align::Left}});
+  Table table(
+      {{"step", Table::Align::Left}, {"predicted"}, {"measured"}, {"", Table::Align::Left}});
   for (const optimize::MeasuredChange &change : changes) {
     bool isOff = change.isClear() && change.factor() > 2;
     table.add({printable(change.step), timeChange(change.predictedAfter - change.predictedBefore),
                timeChange(change.measuredAfter - change.measuredBefore),
-               !change.isClear() ? "within noise" : isOff ? "off by more than a factor of 2" : ""});
+               !change.isClear() ? "within noise"
+               : isOff           ? "off by more than a factor of 2"
+                                 : ""});
   }
   table.print(stdout);
 }

@@ -1,4 +1,4 @@
-// What guided optimization lists and has done, as tables.
+// Steps of guided optimization, measured changes and blame as tables.
 #pragma once
 
 #include "optimize/Blame.h"
@@ -7,7 +7,8 @@
 
 namespace headrace::cli {
 
-/// The legal ones and what each would change, then the refused ones and why; at most `most` of each.
+/// The legal ones and what each would change, then the refused ones and why; at most `most` of
+/// each.
 void printTransformations(const std::vector<optimize::Transformation> &all, size_t most);
 void printHistory(const optimize::Optimizer &optimizer);
 void printMeasured(const std::vector<optimize::MeasuredChange> &changes);
