@@ -90,7 +90,7 @@ private:
 
 inline LevelOneProgram copied(LevelOneProgram &program) {
   return {program.name,  program.context,   program.module->clone(),
-          program.files, program.importFor, program.part};
+          program.files, program.importFor, program.part, program.contextLock};
 }
 
 } // namespace headrace
