@@ -2,8 +2,9 @@
 // the sets of patterns that passes apply, which takes as long as compiling a small program.
 //
 // A program has its context to itself, together with what is made from it: its gradients, its
-// compiled versions. Whoever refers to it last gives it back, without its constants. Types and
-// attributes stay in a context for good, so one that has compiled much is not used again.
+// compiled versions; segments of a script share one. Whoever refers to it last gives it back,
+// without its constants. Types and attributes stay in a context for good, so one that has compiled
+// much is not used again.
 #pragma once
 
 #include "target/Target.h"

@@ -143,6 +143,7 @@ LevelOneProgram extracted(LevelOneProgram &program, StringRef name) {
   LevelOneProgram result{
       program.name + " (" + name.str() + ")", program.context, {}, program.files};
   result.module = ModuleOp::create(program.module->getLoc());
+  result.contextLock = program.contextLock;
   auto function = program.module->lookupSymbol<func::FuncOp>(name).clone();
   function.setName("main");
   result.module->push_back(function);

@@ -149,7 +149,6 @@ std::shared_ptr<Model> Model::to(const std::string &target) const {
   Settings settings = impl->settings;
   settings.target = target;
   auto model = std::make_unique<SingleModel>(copied(single.source()), settings);
-  model->compileLock = single.compileLock;
   model->threads = impl->threads;
   return std::shared_ptr<Model>(new Model(std::move(model)));
 }

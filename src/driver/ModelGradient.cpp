@@ -71,7 +71,6 @@ std::unique_ptr<Model::Impl> SingleModel::withGradient(const GradientOptions &op
       return differentiated(again(sizes), options);
     };
   auto model = std::make_unique<SingleModel>(std::move(program), settings);
-  model->compileLock = compileLock;
   auto before = std::make_shared<LevelOneProgram>(copied(source()));
   model->gradientIr = [before, options, target = settings.target](const std::string &phase) {
     auto program =
@@ -96,10 +95,8 @@ ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const 
                          std::make_shared<Model>(std::move(split.backward), backward),
                          std::move(split.kept), std::move(split.computedAgain),
                          std::move(split.choices)};
-  for (Model *model : {result.forward.get(), result.backward.get()}) {
-    model->impl->single("its gradient").compileLock = single.compileLock;
+  for (Model *model : {result.forward.get(), result.backward.get()})
     model->impl->threads = impl->threads;
-  }
   return result;
 }
 

@@ -19,11 +19,13 @@ namespace headrace {
 
 SingleModel::SingleModel(LevelOneProgram program, const Settings &given)
     : Impl(program.name, given),
-      compileLock(std::make_shared<LongLock>("model '" + program.name + "'")), part(program.part),
-      imports((checkSettings(given), std::move(program)), given.planCacheSize),
+      compileLock(program.contextLock ? program.contextLock
+                                      : std::make_shared<LongLock>("model '" + program.name + "'")),
+      part(program.part), imports((checkSettings(given), std::move(program)), given.planCacheSize),
       versions(given.planCacheSize, [this](const VersionKey &key, const CompiledVersion &) {
         return versionName(key.named);
       }) {
+  source().contextLock = compileLock;
   setInterface(source().interface());
   // A recipe and a mapping are of the program that they were made for.
   bool isAsWritten = settings.recipe.empty() && settings.accelerator.empty();

@@ -89,8 +89,8 @@ private:
 };
 
 inline LevelOneProgram copied(LevelOneProgram &program) {
-  return {program.name,  program.context,   program.module->clone(),
-          program.files, program.importFor, program.part};
+  return {program.name,      program.context, program.module->clone(), program.files,
+          program.importFor, program.part,    program.contextLock};
 }
 
 } // namespace headrace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -179,3 +180,19 @@ def test_without_samples_random_numbers_of_several_sizes_are_tried(tmp_path: Pat
     x = np.array([0, 2, 0, 3, 4], np.float32)
     (got,) = CProgram(package).run({"x": x}).values()
     np.testing.assert_array_equal(got, [2, 3, 4])
+
+
+def test_dimensions_with_restricted_extents_are_named(tmp_path: Path) -> None:
+    model = graph_text.write(
+        tmp_path / "model.onnx",
+        "m (float[N,M] x, int64[1] a) => (float[K] y) { y = ReduceSum<keepdims=0>(x, a) }",
+    )
+    given = []
+    for i, columns in enumerate((3, 5)):
+        np.save(tmp_path / f"x{i}.npy", np.ones((4, columns), np.float32))
+        given += ["--input", f"x=@{tmp_path}/x{i}.npy", "--input", "a=1xi64=0"]
+    command = [BIN, "compile", model, "--target-cpu", "native", *given, "-o", tmp_path / "m.hrpkg"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    notes = [line for line in result.stdout.splitlines() if line.startswith("note: ")]
+    assert len(notes) == 1
+    assert "input 'x', dimension 0 ('N'): the package serves 4; samples of" in notes[0]

@@ -16,6 +16,8 @@
 
 namespace headrace {
 
+class LongLock;
+
 struct LevelOneProgram {
   std::string name; // for messages and reports
   std::shared_ptr<mlir::MLIRContext> context;
@@ -29,6 +31,8 @@ struct LevelOneProgram {
 
   /// Which part of the program called `name` it is, for the log; empty if it is all of it.
   std::string part = {};
+  /// The lock of the context, which programs that share it compile under; null if none does yet.
+  std::shared_ptr<LongLock> contextLock = {};
 
   /// Name, symbols of any size allowed, inputs and outputs.
   Program interface() const;

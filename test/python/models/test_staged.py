@@ -413,6 +413,29 @@ def test_a_package_answers_as_the_model_does(load, tmp_path: Path) -> None:
             hr.write_package(tmp_path / "model.onnx", package, samples=few)
 
 
+def test_a_package_serves_all_sizes_that_its_nodes_allow(load, tmp_path: Path) -> None:
+    """Halved and doubled, an image has its size again if that is even; the batch may be anything."""
+    model = load(
+        "m (float[N,1,H,W] x, int64[1] a) => (float[K,1,H,W] y) {"
+        "  p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)"
+        "  twice = Constant<value_floats=[1.0,1.0,2.0,2.0]>()"
+        '  u = Resize<mode="nearest">(p, , twice)'
+        "  s = Add(u, x)"
+        "  y = ReduceSum(s, a) }"
+    )
+    axis = np.array([0])
+    shapes = [(32, 1, 64, 96), (64, 1, 128, 192)]
+    samples = [{"x": np.ones(shape, np.float32), "a": axis} for shape in shapes]
+    package = tmp_path / "model.hrpkg"
+    hr.write_package(tmp_path / "model.onnx", package, processors=["native"], samples=samples)
+    packaged = hr.load(package)
+    for shape in ((3, 1, 10, 6), (5, 1, 64, 22)):
+        x = np.random.default_rng(0).random(shape).astype(np.float32)
+        assert_close(packaged(x, axis), model(x, axis))
+    with pytest.raises(hr.UnsupportedError, match="not compiled for f32 of 3x1x9x6"):
+        packaged(np.ones((3, 1, 9, 6), np.float32), axis)
+
+
 def test_a_package_takes_and_returns_numbers(load, tmp_path: Path) -> None:
     load("m (string[N] x) => (string[N] y) { y = StringConcat(x, x) }", opset=20)
     with pytest.raises(hr.UnsupportedError, match="input 'x': expected a numeric tensor"):

@@ -145,7 +145,7 @@ private:
     return tensors;
   }
 
-  // The programs of a staged model are compiled while it runs.
+  // The programs of a split model are compiled while it runs.
   std::vector<RuntimeValue> firstAnswer(Model &of, SystemResult &system) const {
     Stopwatch compile;
     if (!of.isStaged())
@@ -282,7 +282,7 @@ private:
 
   const BenchOptions &options;
   std::shared_ptr<Model> model;
-  std::shared_ptr<const Executable> executable; // null for a staged model
+  std::shared_ptr<const Executable> executable; // null for a split model
   std::vector<RuntimeValue> inputs, outputs;
   std::vector<Tensor> timedInputs;
   std::vector<int64_t> sizes;
