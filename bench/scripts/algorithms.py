@@ -78,9 +78,12 @@ def script_of(name: str, runs: int, scale: float) -> str:
         "few": int(20_000 * scale**0.5),
         "some": int(2_000 * scale**0.5),
     }
-    lines = [line.format(**sizes) for line in data]
-    lines += [
+    # New data for each call: what does not depend on the loop is computed once.
+    lines = [
         f"for (i in 1:{runs + 1}) {{",
+        "  if (i > 0) {",
+        *(f"    {line.format(**sizes)}" for line in data),
+        "  }",
         "  begin = time()",
         "  if (i > 0) {",
         f"  {call}",

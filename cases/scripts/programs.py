@@ -66,6 +66,7 @@ class Programs:
                 self.call,
                 self.entries,
                 self.rows_in_parallel,
+                self.invariants,
             ]
         )
         with np.errstate(all="ignore"):
@@ -218,6 +219,29 @@ class Programs:
         name = self.keep(Value(start.text, value, False))
         step = f"{name} = {name} / 2 + i * sum({name}) / (length({name}) + 1)"
         self.lines.append(f"for (i in 1:{count}) {{ {step} }}")
+
+    def invariants(self) -> None:
+        """A loop with a product that is the same in every iteration, or only in some."""
+        start, factor = self.pick(), self.pick()
+        count, change = self.random.randint(3, 5), self.random.randint(2, 9)
+        value, a = start.value, factor.value
+        name = self.keep(Value(start.text, value, False))
+        self.lines.append(f"a = {factor.text}")
+        step = f"{name} = {name} / 2 + i * g / (1 + abs(g))"
+        product, whole = "t(a) %*% a", lambda a: a.T @ a
+        if self.random.random() < 0.5:
+            product, whole = (
+                "exp(-abs(a)) %*% (t(a) %*% a)",
+                lambda a: np.exp(-np.abs(a)) @ (a.T @ a),
+            )
+        self.lines.append(
+            f"for (i in 1:{count}) {{ if (i == {change}) {{ a = a + i }}; g = sum({product}); {step} }}"
+        )
+        for i in range(1, count + 1):
+            a = a + i if i == change else a
+            g = np.sum(whole(a))
+            value = value / 2 + i * g / (1 + abs(g))
+        self.matrices[name] = Value(name, value, False)
 
     def branch(self) -> None:
         exact = [v for v in self.scalars.values() if v.exact and not _has_special(v.value)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
+REMARK = re.compile(r"^(differs|plain|stops): (.*)$")
 HEADER = re.compile(r"^(data|function)? ?([\w.]+)(?: ->(.*))?$")
 
 
@@ -22,11 +23,14 @@ class Case:
     results: tuple[str, ...]
     script: str
     differs: str = ""  # why Headrace gives something else on purpose
+    plain: str = ""  # why SystemDS is asked without its algebraic rewrites
+    stops: str = ""  # why both stop with an error
 
     @property
     def check(self) -> str:
         """Tells whether an answer is to this script."""
-        return f"{zlib.crc32(f'{self.script} {self.results}'.encode()):08x}"
+        asked = f"{self.script} {self.results}" + (" plain" if self.plain else "")
+        return f"{zlib.crc32(asked.encode()):08x}"
 
 
 def _sections() -> list[tuple[str | None, str, list[str], list[str]]]:
@@ -69,12 +73,10 @@ def library_cases() -> list[Case]:
             continue
         seen[function] = seen.get(function, 0) + 1
         name = function if seen[function] == 1 else f"{function} {seen[function]}"
-        why = next((line[9:] for line in lines if line.startswith("differs: ")), "")
-        functions, statements = written(
-            [line for line in lines if not line.startswith("differs: ")]
-        )
+        remarks = {m[1]: m[2] for line in lines if (m := REMARK.match(line))}
+        functions, statements = written([line for line in lines if not REMARK.match(line)])
         script = "\n".join([*functions, *statements, ""])
-        cases.append(Case(name, function, tuple(results), script, why))
+        cases.append(Case(name, function, tuple(results), script, **remarks))
     return cases
 
 

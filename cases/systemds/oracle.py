@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import re
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,17 @@ class SystemDS:
         self.nothing = self.gateway.new_array(java.java.lang.String, 0)
         self.results = self.gateway.new_array(java.java.lang.String, 1)
         self.results[0] = "y"
+
+    @contextlib.contextmanager
+    def rewriting(self, enabled: bool) -> Iterator[None]:
+        """Asks with or without algebraic rewrites."""
+        options = "org.apache.sysds.hops.OptimizerUtils"
+        option = self.java.java.lang.Class.forName(options).getField(
+            "ALLOW_ALGEBRAIC_SIMPLIFICATION"
+        )
+        option.set(None, enabled)
+        yield
+        option.set(None, True)
 
     def run(self, script: str) -> dict[str, Any]:
         """The script's y (`value`) and output (`printed`), or its `error`."""

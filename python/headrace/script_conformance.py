@@ -65,7 +65,7 @@ def verdict_of_library(name: str) -> tuple[str, str]:
     from cases.systemds.answers import plain
 
     case, expected = records("cases")[name], records("library.jsonl")[name]
-    if "error" in expected:
+    if "error" in expected and not case.stops:
         return "unanswered", expected["error"]
     os.chdir(SCRIPTS.parent)
     try:
@@ -75,9 +75,13 @@ def verdict_of_library(name: str) -> tuple[str, str]:
     except headrace.InternalError as error:
         return "crash", str(error).splitlines()[0]
     except headrace.Error as error:
+        if case.stops:
+            return "pass", ""
         if case.differs:
             return "kept", case.differs
         return "refused", re.sub(r"^.*?scripts/", "", str(error).splitlines()[0])
+    if case.stops:
+        return "wrong", f"expected an error, since {case.stops}"
     for result, value in expected["results"].items():
         if reason := difference(value, found[result]):
             return ("kept", case.differs) if case.differs else ("wrong", f"{result}: {reason}")

@@ -218,6 +218,8 @@ nb::dict statisticsToPython(const script::Statistics &statistics) {
   result["recompilations"] = statistics.recompilations;
   result["cache_hits"] = statistics.cacheHits;
   result["compilations"] = statistics.compilations;
+  result["reused"] = statistics.reused;
+  result["reused_seconds"] = statistics.reusedSeconds;
   result["plan_seconds"] = statistics.planSeconds;
   result["compile_seconds"] = statistics.compileSeconds;
   result["total_seconds"] = statistics.totalSeconds;

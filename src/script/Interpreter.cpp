@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace headrace::script {
 
@@ -13,6 +14,8 @@ static constexpr int kDeepestCall = 256;
 void Interpreter::run(const Program &program, Environment &variables, HostContext &host) {
   context = &host;
   depth = 0;
+  loop = {};
+  runner.endLoops();
   run(program.main.body, variables);
 }
 
@@ -40,24 +43,61 @@ bool Interpreter::condition(const Operand &operand, const Environment &variables
   }
 }
 
+/// Adds the variables that the block writes.
+static void addWritten(const Block &block, std::set<std::string> &names) {
+  auto addAll = [&](const BlockList &blocks) {
+    for (const Block &inner : blocks)
+      addWritten(inner, names);
+  };
+  if (auto *straight = block.as<BasicBlock>()) {
+    for (const StatementPtr &statement : straight->statements)
+      if (auto *assign = statement->as<Assign>())
+        for (const Target &target : assign->targets)
+          names.insert(target.name);
+  } else if (auto *choice = block.as<IfBlock>()) {
+    addAll(choice->then);
+    addAll(choice->otherwise);
+  } else if (auto *loop = block.as<WhileBlock>()) {
+    addAll(loop->header);
+    addAll(loop->body);
+  } else if (auto *loop = block.as<ForBlock>()) {
+    names.insert(loop->variable);
+    addAll(loop->body);
+  } else if (auto *call = block.as<CallBlock>()) {
+    names.insert(call->results.begin(), call->results.end());
+  }
+}
+
 void Interpreter::run(const Block &block, Environment &variables) {
   pollInterruption();
   if (auto *straight = block.as<BasicBlock>()) {
-    runner.run(*straight, variables, *context);
+    runner.run(*straight, variables, *context, loop);
   } else if (auto *choice = block.as<IfBlock>()) {
     run(condition(choice->condition, variables) ? choice->then : choice->otherwise, variables);
-  } else if (auto *loop = block.as<WhileBlock>()) {
-    while (true) {
-      pollInterruption();
-      run(loop->header, variables);
-      if (!condition(loop->condition, variables))
-        break;
-      run(loop->body, variables);
-    }
-  } else if (auto *loop = block.as<ForBlock>()) {
-    runFor(*loop, variables);
+  } else if (block.as<WhileBlock>() || block.as<ForBlock>()) {
+    auto [entry, isNew] = written.try_emplace(&block);
+    if (isNew)
+      addWritten(block, entry->second);
+    LoopState outer = std::exchange(loop, {true, &entry->second});
+    if (auto *repeated = block.as<WhileBlock>())
+      runWhile(*repeated, variables);
+    else
+      runFor(*block.as<ForBlock>(), variables);
+    loop = outer;
+    if (!loop.inside)
+      runner.endLoops();
   } else if (auto *function = block.as<CallBlock>()) {
     call(*function, block.place, variables);
+  }
+}
+
+void Interpreter::runWhile(const WhileBlock &loop, Environment &variables) {
+  while (true) {
+    pollInterruption();
+    run(loop.header, variables);
+    if (!condition(loop.condition, variables))
+      break;
+    run(loop.body, variables);
   }
 }
 
@@ -161,7 +201,9 @@ void Interpreter::call(const CallBlock &call, SourceLocation place, Environment 
   }
   for (const std::string &name : call.lastUses)
     variables.erase(name);
+  LoopState outer = std::exchange(loop, {loop.inside, nullptr});
   run(call.callee->body, inner);
+  loop = outer;
   for (size_t i = 0; i < call.results.size(); ++i) {
     if (!call.wanted[i])
       continue;

@@ -17,6 +17,7 @@ private:
   void run(const BlockList &blocks, Environment &variables);
   void run(const Block &block, Environment &variables);
   void call(const CallBlock &call, SourceLocation place, Environment &variables);
+  void runWhile(const WhileBlock &loop, Environment &variables);
   void runFor(const ForBlock &loop, Environment &variables);
   Value value(const Operand &operand, const Environment &variables) const;
   bool condition(const Operand &operand, const Environment &variables) const;
@@ -24,6 +25,9 @@ private:
   BlockRunner runner;
   HostContext *context = nullptr;
   int depth = 0;
+  LoopState loop;
+  /// The variables that a loop writes.
+  std::unordered_map<const Block *, std::set<std::string>> written;
 };
 
 } // namespace headrace::script

@@ -30,6 +30,8 @@ std::unique_ptr<ScriptSession> openScript(std::shared_ptr<const PackageScript> s
   options.scriptPath.assign(script->scriptPath().begin(), script->scriptPath().end());
   // The segments are compiled already, with all sizes open.
   options.settings.sizes = adaptive::SizePolicy::open();
+  // Which segments are compiled must not depend on the sizes of a call.
+  options.settings.findInvariants = false;
   options.settings.compile = CompileWhen::Always;
   options.settings.code = std::make_shared<PackagedSegments>(script);
   return std::make_unique<ScriptSession>(name, text, std::move(options));

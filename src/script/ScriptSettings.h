@@ -1,7 +1,6 @@
 #pragma once
 
 #include "adaptive/Signature.h"
-
 #include "script/plan/SegmentSource.h"
 #include <functional>
 #include <string>
@@ -22,6 +21,8 @@ struct ScriptSettings {
   adaptive::SizePolicy sizes = adaptive::SizePolicy::adaptive();
   /// Plans of blocks that are kept.
   size_t planCacheSize = 256;
+  /// Operations of a loop's body whose operands stay the same are computed once: LoopInvariants.h.
+  bool findInvariants = true;
   /// Called for every plan that is made, before it runs for the first time: -explain.
   bool explainGraphs = false, explainRuntime = false, explainPlanning = false;
   std::function<void(const std::string &)> explain;

@@ -20,6 +20,9 @@ std::string print(const Statistics &s, size_t most) {
   line("  cache hits       %10lld\n", static_cast<long long>(s.cacheHits));
   line("compilations       %10lld   %.3f s\n", static_cast<long long>(s.compilations),
        s.compileSeconds);
+  if (s.reused)
+    line("invariants reused  %10lld   %.3f s saved\n", static_cast<long long>(s.reused),
+         s.reusedSeconds);
   std::vector<std::pair<std::string, Statistics::Operator>> sorted(s.operators.begin(),
                                                                    s.operators.end());
   std::ranges::stable_sort(sorted, std::greater(),

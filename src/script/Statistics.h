@@ -14,6 +14,8 @@ struct Statistics {
       0;                    ///< of those: again, because sizes or formats were not known or changed
   int64_t cacheHits = 0;    ///< blocks that found their plan
   int64_t compilations = 0; ///< programs compiled
+  int64_t reused = 0;       ///< executions of invariant operations that a loop did without
+  double reusedSeconds = 0; ///< what these would have taken
   double planSeconds = 0, compileSeconds = 0, totalSeconds = 0;
 
   struct Operator {

@@ -253,8 +253,9 @@ std::string text(const Judgement &judgement) {
   if (!judgement.fault.empty() && judgement.place.empty() && judgement.elements != 1)
     return judgement.fault;
   std::string result = "error " + shortNumber(judgement.error) + ", allowed " +
-                       shortNumber(judgement.allowed) + " (values " + shortNumber(judgement.scale) +
-                       ", float32 " + shortNumber(judgement.rounded) + ")";
+                       shortNumber(judgement.allowed) + " (values up to " +
+                       shortNumber(judgement.scale) +
+                       "; rounding to float32 alone: " + shortNumber(judgement.rounded) + ")";
   if (judgement.steep > 0)
     result += ", " + std::to_string(judgement.steep) + " of " + std::to_string(judgement.elements) +
               " not compared, since the program is steep there";

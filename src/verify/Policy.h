@@ -38,7 +38,8 @@ struct Judgement {
 Judgement judge(const Tensor &found, const Tensor &exact, std::span<const Tensor> rounded,
                 std::span<const Tensor> disturbed = {});
 
-/// "error 3.1e-08, allowed 1.2e-07 (values 0.41, float32 4e-08)", and what differs if it does.
+/// "error 3.1e-08, allowed 1.2e-07 (values up to 0.41; rounding to float32 alone: 4e-08)", and
+/// what differs if it does.
 std::string text(const Judgement &judgement);
 
 } // namespace headrace::verify

@@ -24,6 +24,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "1.5\nTRUE\nx\n"},
         Printed{"l = list(a=matrix(3, 2, 2)); X = as.matrix(l[\"a\"]); print(sum(X))", "12.0\n"},
         Printed{"l = list(list(1, 2), 3); m = as.list(l[1]); print(as.scalar(m[2]))", "2\n"},
+        Printed{"l = list(X=matrix(1, 2, 2), y=0, icpt=3, reg=4, tol=5, maxi=6, verbose=7); "
+                "l[\"tol\"] = 8; print(l[1:3]); print(length(as.list(list(1, 2))))",
+                "List containing:\n[8, 4, 6]\n2\n"},
         Printed{"f = function(list[unknown] l) return (list[unknown] m) { m = append(l, 8) }\n"
                 "m = f(list(7)); print(as.scalar(m[2]) %/% 3)",
                 "2\n"}));

@@ -93,6 +93,8 @@ TriedScript tryScript(const fs::path &path, const ScriptSample &sample,
   options.settings.code = recorder;
   options.settings.compile = CompileWhen::Always;
   options.settings.sizes = adaptive::SizePolicy::open();
+  // Which segments are compiled must not depend on the sizes of a call.
+  options.settings.findInvariants = false;
   options.scriptPath = sample.scriptPath;
   options.print = [](const std::string &) {};
   options.isTrial = true;

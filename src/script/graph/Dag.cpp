@@ -5,6 +5,19 @@
 
 namespace headrace::script {
 
+std::optional<double> literalNumber(const Node &node) {
+  if (node.op != Op::Literal)
+    return std::nullopt;
+  return std::visit(
+      [](const auto &value) -> std::optional<double> {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
+          return std::nullopt;
+        else
+          return static_cast<double>(value);
+      },
+      node.literal);
+}
+
 static std::string aggregateName(const Node &node) {
   static constexpr const char *plain[] = {"sum", "mean", "min", "max", "prod"};
   static constexpr const char *each[] = {"Sums", "Means", "Mins", "Maxs", "Prods"};

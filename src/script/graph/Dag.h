@@ -90,6 +90,9 @@ struct Dag {
   std::set<std::string> wantedSizes;
 };
 
+/// The value of a literal that is not a string.
+std::optional<double> literalNumber(const Node &node);
+
 /// "%*%", "sum", "+": an operation as -explain names it.
 std::string operationName(const Node &node);
 

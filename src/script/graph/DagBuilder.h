@@ -13,6 +13,9 @@ struct DagOptions {
   std::optional<std::vector<int64_t>> symbols;
   /// A graph of more statements than this ends early.
   size_t maxStatements = SIZE_MAX;
+  /// Variables that have the same value in every iteration of a loop: what is made of them alone is
+  /// computed once.
+  std::set<std::string> invariant;
   /// Whether a function that has no operation of its own can be executed.
   std::function<bool(const std::string &)> executes;
 };

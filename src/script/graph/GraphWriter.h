@@ -71,6 +71,7 @@ public:
 private:
   // Products in another order (ProductRules.cpp)
   std::optional<Extents> extentsOf(int x, bool transposed) const;
+  bool isInvariant(int x) const;
   int negatedProduct(int left, int right);
   int reassociatedProduct(int left, int right);
   int sumOfProduct(int product, Extent extent);
@@ -84,6 +85,8 @@ private:
   Dag &dag;
   const DagOptions &options;
   std::unordered_map<std::string, int> known;
+  /// Whether a node is made of invariant variables alone, as far as that was asked.
+  mutable std::vector<std::optional<bool>> invariantNodes;
 };
 
 } // namespace headrace::script

@@ -14,6 +14,22 @@ std::optional<Extents> GraphWriter::extentsOf(int x, bool transposed) const {
   return transposed ? Extents{cols, rows} : Extents{rows, cols};
 }
 
+/// Whether it has the same value in every iteration: it is computed once then.
+bool GraphWriter::isInvariant(int x) const {
+  if (options.invariant.empty())
+    return false;
+  if (invariantNodes.size() < dag.nodes.size())
+    invariantNodes.resize(dag.nodes.size());
+  if (!invariantNodes[x]) {
+    const Node &node = at(x);
+    auto invariant = [&](int input) { return input < 0 || isInvariant(input); };
+    invariantNodes[x] = node.op == Op::Input
+                            ? options.invariant.contains(node.name)
+                            : !node.ordered && std::ranges::all_of(node.inputs, invariant);
+  }
+  return *invariantNodes[x];
+}
+
 /// (-A) %*% B  ->  -(A %*% B)    if that is not larger than A, and the same for B; else -1
 int GraphWriter::negatedProduct(int left, int right) {
   auto isNegative = [&](int x) {
@@ -30,8 +46,10 @@ int GraphWriter::negatedProduct(int left, int right) {
 }
 
 /// (A %*% B) %*% C  ->  A %*% (B %*% C)    and back, if that takes fewer multiplications;
-/// else -1. The product that is not needed any more is not computed.
+/// else -1. The product that is not needed any more is not computed. One that a loop computes once
+/// takes none, unless it is larger than its operands or takes more than many iterations do.
 int GraphWriter::reassociatedProduct(int left, int right) {
+  constexpr double kIterations = 8;
   auto operand = [&](int product, size_t which) {
     bool transposed = which == 0 ? at(product).transposeLeft : at(product).transposeRight;
     int input = at(product).inputs[which];
@@ -41,6 +59,18 @@ int GraphWriter::reassociatedProduct(int left, int right) {
     return part.second ? transpose(part.first) : part.first;
   };
   auto density = [&](int x) { return at(x).known.density.value_or(1); };
+  auto isOnce = [&](int x, int y, const Extents &a, const Extents &b) {
+    return a.rows * b.cols <= a.rows * a.cols + b.rows * b.cols && isInvariant(x) && isInvariant(y);
+  };
+  auto pays = [&](double first, double second, bool firstOnce, double inner, double outer,
+                  bool innerOnce) {
+    double now = first + second, then = inner + outer;
+    if (firstOnce && first <= kIterations * then)
+      now = second;
+    if (innerOnce && inner <= kIterations * (first + second))
+      then = outer;
+    return then < now / 2;
+  };
   if (at(left).op == Op::MatMul) {
     auto a = operand(left, 0), b = operand(left, 1);
     auto ofA = extentsOf(a.first, a.second), ofB = extentsOf(b.first, b.second);
@@ -48,10 +78,11 @@ int GraphWriter::reassociatedProduct(int left, int right) {
     if (!ofA || !ofB || !ofC)
       return -1;
     double first = ofA->rows * ofA->cols * ofB->cols * density(a.first) * density(b.first);
-    double now = first + ofA->rows * ofB->cols * ofC->cols * density(left) * density(right);
-    double then = ofB->rows * ofB->cols * ofC->cols * density(b.first) * density(right) +
-                  ofA->rows * ofA->cols * ofC->cols * density(a.first);
-    if (then < now / 2)
+    double second = ofA->rows * ofB->cols * ofC->cols * density(left) * density(right);
+    double inner = ofB->rows * ofB->cols * ofC->cols * density(b.first) * density(right);
+    double outer = ofA->rows * ofA->cols * ofC->cols * density(a.first);
+    if (pays(first, second, isOnce(a.first, b.first, *ofA, *ofB), inner, outer,
+             isOnce(b.first, right, *ofB, *ofC)))
       return matmul(write(a), matmul(write(b), right));
   }
   if (at(right).op == Op::MatMul) {
@@ -61,10 +92,11 @@ int GraphWriter::reassociatedProduct(int left, int right) {
     if (!ofA || !ofB || !ofC)
       return -1;
     double first = ofB->rows * ofB->cols * ofC->cols * density(b.first) * density(c.first);
-    double now = first + ofA->rows * ofA->cols * ofC->cols * density(left) * density(right);
-    double then = ofA->rows * ofA->cols * ofB->cols * density(left) * density(b.first) +
-                  ofA->rows * ofB->cols * ofC->cols * density(c.first);
-    if (then < now / 2)
+    double second = ofA->rows * ofA->cols * ofC->cols * density(left) * density(right);
+    double inner = ofA->rows * ofA->cols * ofB->cols * density(left) * density(b.first);
+    double outer = ofA->rows * ofB->cols * ofC->cols * density(c.first);
+    if (pays(first, second, isOnce(b.first, c.first, *ofB, *ofC), inner, outer,
+             isOnce(left, b.first, *ofA, *ofB)))
       return matmul(matmul(left, write(b)), write(c));
   }
   return -1;

@@ -15,10 +15,35 @@ const Entries &entriesOf(const HostCall &call, size_t argument, const char *what
   return call.arguments[argument].list(what).entries;
 }
 
+/// The position of a name in a hash table of Java, as which SystemDS keeps the arguments of a call
+/// that all have names.
+size_t hashedPosition(const std::string &name, size_t tableSize) {
+  uint32_t hash = 0;
+  for (unsigned char c : name)
+    hash = 31 * hash + c;
+  return (hash ^ (hash >> 16)) % tableSize;
+}
+
+/// list(a, b) has its entries as they are written; list(x=a, y=b) in the order of a hash table,
+/// which scripts of SystemDS's library rely on: args[1] of list(X=X, reg=1, tol=2) is tol.
 Value make(HostCall &call) {
   Entries entries;
   for (size_t i = 0; i < call.arguments.size(); ++i)
     entries.emplace_back(call.node.argumentNames[i], std::move(call.arguments[i]));
+  if (std::ranges::none_of(entries, [](const Entry &entry) { return entry.first.empty(); })) {
+    size_t tableSize = 16;
+    while (entries.size() > tableSize / 4 * 3)
+      tableSize *= 2;
+    // Names of one position stay as they are written.
+    std::vector<std::pair<size_t, size_t>> order;
+    for (size_t i = 0; i < entries.size(); ++i)
+      order.emplace_back(hashedPosition(entries[i].first, tableSize), i);
+    std::ranges::sort(order);
+    Entries ordered;
+    for (auto [position, i] : order)
+      ordered.push_back(std::move(entries[i]));
+    entries = std::move(ordered);
+  }
   return listOf(std::move(entries));
 }
 
@@ -105,11 +130,11 @@ Value remove(HostCall &call) {
   return listOf({{"", listOf(std::move(entries))}, {"", removed}});
 }
 
-/// The list that is a list's only entry.
+/// The list that is a list's only entry; any other list as it is.
 Value asList(HostCall &call) {
   const Entries &entries = entriesOf(call, 0, "as.list");
   if (entries.size() != 1 || !entries[0].second.as<std::shared_ptr<const List>>())
-    call.fail("expected a list of one list, got " + describe(call.arguments[0]));
+    return call.arguments[0];
   return entries[0].second;
 }
 

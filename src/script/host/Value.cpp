@@ -6,11 +6,17 @@
 #include "script/host/MatrixText.h"
 #include "script/language/CellFunctions.h"
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <unistd.h>
 
 namespace headrace::script {
+
+uint64_t Value::nextVersion() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
 
 Value Value::of(const LiteralValue &literal) {
   return std::visit([](const auto &value) { return Value(value); }, literal);

@@ -21,14 +21,24 @@ public:
   Value(double real) : data(real) {}
   Value(bool truth) : data(truth) {}
   Value(std::string text) : data(std::move(text)) {}
-  Value(Matrix matrix) : data(std::move(matrix)) {}
-  Value(Tensor dense) : data(Matrix(std::move(dense))) {}
-  Value(CsrMatrix sparse) : data(Matrix(std::move(sparse))) {}
-  Value(std::shared_ptr<const List> list) : data(std::move(list)) {}
-  Value(std::shared_ptr<const Frame> frame) : data(std::move(frame)) {}
+  Value(Matrix matrix) : data(std::move(matrix)), versionNumber(nextVersion()) {}
+  Value(Tensor dense) : Value(Matrix(std::move(dense))) {}
+  Value(CsrMatrix sparse) : Value(Matrix(std::move(sparse))) {}
+  Value(std::shared_ptr<const List> list) : data(std::move(list)), versionNumber(nextVersion()) {}
+  Value(std::shared_ptr<const Frame> frame)
+      : data(std::move(frame)), versionNumber(nextVersion()) {}
   static Value of(const LiteralValue &literal);
 
   Data data;
+
+  /// Differs for all matrices, lists and frames that were computed; copies of a value share it. 0
+  /// for scalars.
+  uint64_t version() const { return versionNumber; }
+  /// For a value that was computed in the memory of another.
+  void renewVersion() {
+    if (versionNumber)
+      versionNumber = nextVersion();
+  }
 
   bool empty() const { return data.index() == 0; }
   template <class T> const T *as() const { return std::get_if<T>(&data); }
@@ -49,6 +59,11 @@ public:
   Tensor dense(const char *what) const;
   const List &list(const char *what) const;
   const Frame &frame(const char *what) const;
+
+private:
+  static uint64_t nextVersion();
+
+  uint64_t versionNumber = 0;
 };
 
 struct List {

@@ -5,9 +5,14 @@
 
 namespace headrace::script {
 
+struct PlanOperands;
+struct InvariantParts;
+
 /// One thing to do: a node on the host, or a compiled segment.
 struct PlanStep {
   int node = -1, segment = -1;
+  /// The node could be compiled.
+  bool compilable = false;
   /// Nodes whose values are dead afterwards.
   std::vector<int> lastUses;
 };
@@ -22,14 +27,21 @@ struct BlockPlan {
   /// Compiled if `steps` mention them; see Partition.h.
   struct Compiled {
     Segment segment;
-    std::shared_ptr<adaptive::RegionCode> code;            ///< null: computed on the host
+    std::shared_ptr<adaptive::RegionCode> code;   ///< null: computed on the host
     std::shared_ptr<const Executable> executable; ///< what ran last
   };
   std::vector<Compiled> segments;
   bool partitioned = false;
 
-  /// Host time of the nodes that could be compiled: of one run, and of all runs so far.
+  /// Host time of the nodes that could be compiled: predicted of one run, and of all runs so far,
+  /// as predicted or, if it was longer, as measured.
   double hostNanoseconds = 0, spentNanoseconds = 0;
+
+  /// See LoopInvariants.h. Of plans of loops' bodies: what the last run computed from, and the plan
+  /// in two parts if that pays.
+  std::shared_ptr<PlanOperands> lastOperands;
+  std::shared_ptr<InvariantParts> parts;
+  int splits = 0; ///< how often splitting was tried
 };
 
 } // namespace headrace::script

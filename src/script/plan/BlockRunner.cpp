@@ -5,7 +5,7 @@
 
 #include "script/FreeVariables.h"
 #include "script/graph/DagBuilder.h"
-#include "script/plan/Cost.h"
+#include "script/plan/LoopInvariants.h"
 #include "script/plan/Partition.h"
 #include "script/plan/PlanText.h"
 #include "script/plan/SparsePlan.h"
@@ -34,14 +34,22 @@ private:
 BlockRunner::BlockRunner(const ScriptSettings &settings, Statistics &statistics)
     : settings(settings), statistics(statistics), plans(settings.planCacheSize) {}
 
-void BlockRunner::run(const BasicBlock &block, Environment &variables, HostContext &context) {
+void BlockRunner::run(const BasicBlock &block, Environment &variables, HostContext &context,
+                      const LoopState &loop) {
   ++statistics.blocks;
   for (size_t done = 0; done < block.statements.size();)
-    done += runPart(block, done, variables, context);
+    done += runPart(block, done, variables, context, loop);
+}
+
+void BlockRunner::endLoops() {
+  for (const auto &plan : plansWithParts)
+    if (plan->parts)
+      plan->parts->kept.clear();
+  plansWithParts.clear();
 }
 
 size_t BlockRunner::runPart(const BasicBlock &block, size_t first, Environment &variables,
-                            HostContext &context) {
+                            HostContext &context, const LoopState &loop) {
   auto at = parts.find({&block, first});
   if (at == parts.end())
     at = parts
@@ -64,15 +72,85 @@ size_t BlockRunner::runPart(const BasicBlock &block, size_t first, Environment &
   } else {
     ++statistics.cacheHits;
   }
-  prepare(*plan, signature.symbols());
   size_t statements = plan->dag.statements;
-  follow(*plan, block, first + statements == block.statements.size(), signature.symbols(),
-         variables, context);
+  bool last = first + statements == block.statements.size();
+  if (loop.inside && settings.findInvariants &&
+      findInvariants(plan, block, first, part, signature, variables, loop)) {
+    runParts(*plan->parts, block, last, signature.symbols(), variables, context);
+    return statements;
+  }
+  prepare(*plan, signature.symbols());
+  follow(*plan, block, last, signature.symbols(), variables, variables, context);
   return statements;
 }
 
+/// Whether the plan has parts now: operations whose operands are the same in every iteration, since
+/// the loop does not write them, or were the same in the last one.
+bool BlockRunner::findInvariants(const std::shared_ptr<BlockPlan> &plan, const BasicBlock &block,
+                                 size_t first, Part &part, PlanSignature &signature,
+                                 const Environment &variables, const LoopState &loop) {
+  // Operands that differ in a few iterations may be equal in the next ones: other loops.
+  constexpr int kMaxSplits = 4, kMaxMisses = 8;
+  if (!plan->parts && plan->splits >= kMaxSplits)
+    return false;
+  PlanOperands now = planOperands(plan->dag, signature.symbols(), variables);
+  if (!plan->parts) {
+    if (plan->lastOperands || loop.written) {
+      Stopwatch watch;
+      std::set<std::string> same;
+      if (plan->lastOperands)
+        same = now.sameAs(*plan->lastOperands);
+      else
+        for (const auto &[name, value] : now.inputs)
+          if (!loop.written->contains(name))
+            same.insert(name);
+      bool all = settings.compile == CompileWhen::Always;
+      // Products are associated anew, since some of them are computed once now.
+      if (!same.empty())
+        plan->parts = splitInvariants(makePlan(block, first, part, signature, variables, same),
+                                      same, signature.symbols(), all ? Worth::All : Worth::Large);
+      ++plan->splits;
+      statistics.planSeconds += watch.seconds();
+      if (plan->parts && settings.explainRuntime)
+        settings.explain(invariantsText(*plan->parts, block, first, signature.symbols()));
+    }
+    plan->lastOperands = std::make_shared<PlanOperands>(now);
+  }
+  if (!plan->parts)
+    return false;
+  bool isHit = isKept(*plan->parts, now);
+  plan->parts->misses = isHit ? 0 : plan->parts->misses + 1;
+  if (plan->parts->misses > kMaxMisses) {
+    plan->parts = nullptr;
+    return false;
+  }
+  if (!isHit)
+    plan->parts->kept.clear();
+  plan->parts->operands = std::move(now);
+  if (std::ranges::find(plansWithParts, plan) == plansWithParts.end())
+    plansWithParts.push_back(plan);
+  return true;
+}
+
+void BlockRunner::runParts(InvariantParts &parts, const BasicBlock &block, bool last,
+                           std::span<const int64_t> symbols, Environment &variables,
+                           HostContext &context) {
+  if (parts.kept.empty()) {
+    Stopwatch watch;
+    prepare(parts.once, symbols);
+    follow(parts.once, block, false, symbols, variables, parts.kept, context);
+    parts.onceSeconds = watch.seconds();
+  } else {
+    ++statistics.reused;
+    statistics.reusedSeconds += parts.onceSeconds;
+  }
+  prepare(parts.rest, symbols);
+  follow(parts.rest, block, last, symbols, variables, variables, context, parts.kept);
+}
+
 BlockPlan BlockRunner::makePlan(const BasicBlock &block, size_t first, Part &part,
-                                PlanSignature &signature, const Environment &variables) {
+                                PlanSignature &signature, const Environment &variables,
+                                const std::set<std::string> &invariant) {
   BlockPlan plan;
   while (true) {
     DagOptions options;
@@ -88,6 +166,7 @@ BlockPlan BlockRunner::makePlan(const BasicBlock &block, size_t first, Part &par
     options.symbols = signature.symbols();
     options.maxStatements = kMaxStatements;
     options.executes = executes;
+    options.invariant = invariant;
     plan.dag = buildDag(block.statements, first, options);
     bool learned = false;
     for (const std::string &name : plan.dag.wantedSizes)
@@ -101,11 +180,9 @@ BlockPlan BlockRunner::makePlan(const BasicBlock &block, size_t first, Part &par
     if (!last || std::ranges::binary_search(block.outputs, name))
       plan.results.push_back({name, node});
   exploitSparsity(plan.dag, plan.results, signature.symbols());
-  planOnHost(plan);
-  for (const PlanStep &step : plan.steps)
-    if (compilable(plan.dag, plan.dag.nodes[step.node]))
-      plan.hostNanoseconds +=
-          headrace::script::hostNanoseconds(plan.dag, plan.dag.nodes[step.node], signature.symbols());
+  planOnHost(plan, signature.symbols());
+  if (!invariant.empty())
+    return plan;
   if (settings.explainGraphs)
     settings.explain(graphText(plan, block, first, signature.symbols()));
   if (settings.explainRuntime && settings.compile != CompileWhen::Always &&
@@ -135,15 +212,18 @@ void BlockRunner::prepare(BlockPlan &plan, std::span<const int64_t> symbols) {
 
 void BlockRunner::follow(BlockPlan &plan, const BasicBlock &block, bool last,
                          std::span<const int64_t> symbols, Environment &variables,
-                         HostContext &context) {
+                         Environment &results, HostContext &context, const Environment &kept) {
   std::vector<Value> values(plan.dag.nodes.size());
   for (size_t i = 0; i < plan.dag.nodes.size(); ++i) {
     const Node &node = plan.dag.nodes[i];
     if (node.op != Op::Input)
       continue;
     auto found = variables.find(node.name);
-    if (found == variables.end())
+    if (found == variables.end()) {
+      if (auto value = kept.find(node.name); value != kept.end())
+        values[i] = value->second;
       continue;
+    }
     // A variable that is written here, or read here for the last time, may be overwritten in place.
     bool dies = plan.dag.assigned.contains(node.name) ||
                 (last && std::ranges::binary_search(block.lastUses, node.name));
@@ -151,10 +231,11 @@ void BlockRunner::follow(BlockPlan &plan, const BasicBlock &block, bool last,
     if (dies)
       variables.erase(found);
   }
+  double nanoseconds = 0;
   for (const PlanStep &step : plan.steps) {
     pollInterruption();
     if (step.segment < 0)
-      runNode(plan, step, symbols, values, context);
+      nanoseconds += (step.compilable ? 1e9 : 0) * runNode(plan, step, symbols, values, context);
     else if (plan.segments[step.segment].code)
       runSegment(plan, step, symbols, values);
     else
@@ -162,9 +243,10 @@ void BlockRunner::follow(BlockPlan &plan, const BasicBlock &block, bool last,
     for (int node : step.lastUses)
       values[node] = {};
   }
+  plan.spentNanoseconds += std::max(nanoseconds - plan.hostNanoseconds, 0.0);
   for (const auto &[name, node] : plan.results) {
     const Node &result = plan.dag.nodes[node];
-    variables[name] = result.op == Op::Literal ? Value::of(result.literal) : values[node];
+    results[name] = result.op == Op::Literal ? Value::of(result.literal) : values[node];
   }
 }
 
@@ -172,14 +254,16 @@ void BlockRunner::runOnHost(const BlockPlan &plan, const Segment &segment,
                             std::span<const int64_t> symbols, std::vector<Value> &values,
                             HostContext &context) {
   for (int node : segment.nodes)
-    runNode(plan, {node, -1, {}}, symbols, values, context);
+    runNode(plan, {node, -1, false, {}}, symbols, values, context);
   settings.code->noteHostRun(plan.dag, segment);
 }
 
-void BlockRunner::runNode(const BlockPlan &plan, const PlanStep &step,
-                          std::span<const int64_t> symbols, std::vector<Value> &values,
-                          HostContext &context) {
+/// Returns the seconds that it took.
+double BlockRunner::runNode(const BlockPlan &plan, const PlanStep &step,
+                            std::span<const int64_t> symbols, std::vector<Value> &values,
+                            HostContext &context) {
   const Node &node = plan.dag.nodes[step.node];
+  bool mayOverwrite = false;
   std::vector<Value> operands;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     int input = node.inputs[i];
@@ -196,12 +280,17 @@ void BlockRunner::runNode(const BlockPlan &plan, const PlanStep &step,
                 std::ranges::find(node.inputs.begin() + i + 1, node.inputs.end(), input) ==
                     node.inputs.end();
     operands.push_back(dies ? std::move(values[input]) : values[input]);
+    mayOverwrite |= dies;
   }
   Stopwatch watch;
   values[step.node] = evaluate(node, symbols, std::move(operands), context);
+  if (mayOverwrite)
+    values[step.node].renewVersion();
+  double seconds = watch.seconds();
   Statistics::Operator &times = statistics.operators[operationName(node)];
   ++times.calls;
-  times.seconds += watch.seconds();
+  times.seconds += seconds;
+  return seconds;
 }
 
 /// The value as the segment's input; a column may have rank 1.

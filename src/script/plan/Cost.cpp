@@ -3,8 +3,10 @@
 #include "analysis/cost/CostModel.h"
 #include "analysis/cost/RatesFile.h"
 #include "runtime/library/OpenBlas.h"
+#include "runtime/sparse/CsrMatrix.h"
 
 #include <algorithm>
+#include <set>
 
 namespace headrace::script {
 
@@ -13,6 +15,22 @@ static double cells(const Known &known, std::span<const int64_t> symbols) {
     return 1;
   return static_cast<double>(known.rows.evaluate(symbols)) *
          static_cast<double>(known.cols.evaluate(symbols));
+}
+
+/// The cells of a dense matrix, or about how many a sparse one stores.
+static double storedCells(const Known &known, std::span<const int64_t> symbols) {
+  if (!known.sparse)
+    return cells(known, symbols);
+  if (known.nonzeros.known())
+    return static_cast<double>(known.nonzeros.evaluate(symbols));
+  return cells(known, symbols) * known.density.value_or(sparseDensity);
+}
+
+/// Nanoseconds per cell outside vectors.
+static double cellCost(const Dag &dag, const Node &node) {
+  bool square = node.cell == CellFunction::Power &&
+                literalNumber(dag.nodes[node.inputs[1]]) == std::optional(2.0);
+  return describe(square ? CellFunction::Multiply : node.cell).cost;
 }
 
 /// Numbers that are read or written, among those of the node.
@@ -34,7 +52,7 @@ static Work hostWork(const Dag &dag, const Node &node, std::span<const int64_t> 
   case Op::Cell: {
     move(work, result * static_cast<double>(1 + node.inputs.size()));
     // Functions are called cell by cell; their table has nanoseconds, which are operations here.
-    double each = describe(node.cell).cost *
+    double each = cellCost(dag, node) *
                   hostRates().operationsPerMicrosecond(OperationKind::Scalar, DType::F64) / 1e3;
     compute(work, OperationKind::Scalar, result * each);
     return work;
@@ -69,9 +87,76 @@ static Work hostWork(const Dag &dag, const Node &node, std::span<const int64_t> 
   }
 }
 
-double hostNanoseconds(const Dag &dag, const Node &node, std::span<const int64_t> symbols) {
+/// Functions of whole matrices: about ten nanoseconds per cell that they read or write, and the
+/// arithmetic of factorizations.
+static Work functionWork(const Dag &dag, const Node &node, std::span<const int64_t> symbols) {
+  static const std::set<std::string_view> factorizations = {"solve", "inv", "det",   "cholesky",
+                                                            "lu",    "qr",  "eigen", "svd"};
+  constexpr double kPerCell = 10;
+  double all = node.isMatrix() ? storedCells(node.known, symbols) : 0;
+  for (int input : node.inputs)
+    if (input >= 0 && dag.nodes[input].isMatrix())
+      all += storedCells(dag.nodes[input].known, symbols);
+  Work work;
+  work.kernelCalls = 0;
+  compute(work, OperationKind::Scalar,
+          all * kPerCell * hostRates().operationsPerMicrosecond(OperationKind::Scalar, DType::F64) /
+              1e3);
+  if (factorizations.contains(node.name) && !node.inputs.empty()) {
+    const Known &matrix = dag.nodes[node.inputs[0]].known;
+    double side = matrix.cols.known() ? static_cast<double>(matrix.cols.evaluate(symbols)) : 1;
+    compute(work, OperationKind::Product, cells(matrix, symbols) * side);
+  }
+  return work;
+}
+
+static const CostModel &costModel() {
   static const std::unique_ptr<const CostModel> model = makeRooflineModel(hostRates());
-  return 1e3 * model->microseconds(hostWork(dag, node, symbols));
+  return *model;
+}
+
+double bytesOf(const Known &known, std::span<const int64_t> symbols) {
+  return storedCells(known, symbols) * static_cast<double>(sizeOf(DType::F64)) *
+         (known.sparse ? 1.5 : 1); // and the columns
+}
+
+double readNanoseconds(double bytes) {
+  Work work;
+  work.kernelCalls = 0;
+  work.move(bytes, bytes);
+  return 1e3 * costModel().microseconds(work);
+}
+
+double recomputationNanoseconds(const Dag &dag, const Node &node,
+                                std::span<const int64_t> symbols) {
+  switch (node.op) {
+  case Op::Cell: {
+    // Simple functions take less time than their operands take to arrive.
+    constexpr double kSimple = 1.5;
+    double each = cellCost(dag, node);
+    return node.isMatrix() && each > kSimple ? storedCells(node.known, symbols) * each : 0;
+  }
+  case Op::MatMul: {
+    auto share = [&](int i) {
+      const Known &known = dag.nodes[node.inputs[i]].known;
+      return storedCells(known, symbols) / std::max(cells(known, symbols), 1.0);
+    };
+    return hostNanoseconds(dag, node, symbols) * share(0) * share(1);
+  }
+  case Op::Aggregate:
+    return readNanoseconds(bytesOf(dag.nodes[node.inputs[0]].known, symbols));
+  case Op::Transpose:
+  case Op::Bind:
+    return readNanoseconds(2 * bytesOf(node.known, symbols));
+  case Op::Function:
+    return 1e3 * costModel().microseconds(functionWork(dag, node, symbols));
+  default:
+    return 0;
+  }
+}
+
+double hostNanoseconds(const Dag &dag, const Node &node, std::span<const int64_t> symbols) {
+  return 1e3 * costModel().microseconds(hostWork(dag, node, symbols));
 }
 
 } // namespace headrace::script

@@ -90,12 +90,17 @@ static void findLastUses(BlockPlan &plan) {
   }
 }
 
-void planOnHost(BlockPlan &plan) {
+void planOnHost(BlockPlan &plan, std::span<const int64_t> symbols) {
   std::vector<bool> needed = neededNodes(plan.dag, plan.results);
   plan.steps.clear();
-  for (size_t i = 0; i < plan.dag.nodes.size(); ++i)
-    if (needed[i] && plan.dag.nodes[i].op != Op::Input && plan.dag.nodes[i].op != Op::Literal)
-      plan.steps.push_back({static_cast<int>(i), -1, {}});
+  for (size_t i = 0; i < plan.dag.nodes.size(); ++i) {
+    const Node &node = plan.dag.nodes[i];
+    if (!needed[i] || node.op == Op::Input || node.op == Op::Literal)
+      continue;
+    plan.steps.push_back({static_cast<int>(i), -1, compilable(plan.dag, node), {}});
+    if (plan.steps.back().compilable)
+      plan.hostNanoseconds += hostNanoseconds(plan.dag, node, symbols);
+  }
   findLastUses(plan);
 }
 
@@ -177,7 +182,7 @@ void planSegments(BlockPlan &plan, std::span<const int64_t> symbols, Worth worth
   // Sizes come first: any step may read them.
   for (size_t i = 0; i < dag.nodes.size(); ++i)
     if (needed[i] && dag.nodes[i].op == Op::SizeValue)
-      plan.steps.push_back({static_cast<int>(i), -1, {}});
+      plan.steps.push_back({static_cast<int>(i), -1, false, {}});
   std::vector<std::vector<int>> nodesOf(
       stages.empty() ? 0 : static_cast<size_t>(*std::ranges::max_element(stages)) + 1);
   for (size_t i = 0; i < dag.nodes.size(); ++i)
@@ -189,13 +194,13 @@ void planSegments(BlockPlan &plan, std::span<const int64_t> symbols, Worth worth
       if (chosen[node])
         segment.nodes.push_back(node);
       else
-        plan.steps.push_back({node, -1, {}});
+        plan.steps.push_back({node, -1, false, {}});
     }
     if (segment.nodes.empty())
       continue;
     closeSegment(dag, segment, wanted);
     segment.expectedSizes.assign(symbols.begin(), symbols.end());
-    plan.steps.push_back({-1, static_cast<int>(plan.segments.size()), {}});
+    plan.steps.push_back({-1, static_cast<int>(plan.segments.size()), false, {}});
     plan.segments.push_back({std::move(segment), nullptr, nullptr});
   }
   plan.partitioned = true;

@@ -10,8 +10,9 @@ bool compilable(const Dag &dag, const Node &node);
 /// Live nodes: those that results and effects need.
 std::vector<bool> neededNodes(const Dag &dag, std::span<const std::pair<std::string, int>> results);
 
-/// The steps without segments, in the order of the script.
-void planOnHost(BlockPlan &plan);
+/// The steps without segments, in the order of the script, and the predicted time of those that
+/// could be compiled.
+void planOnHost(BlockPlan &plan, std::span<const int64_t> symbols);
 
 /// Which nodes are worth compiling.
 enum class Worth {

@@ -8,26 +8,13 @@ namespace headrace::script {
 
 static bool keepsZero(const Dag &dag, const Node &node) {
   using enum CellFunction;
-  auto literal = [&](int input) -> std::optional<double> {
-    const Node &operand = dag.nodes[input];
-    if (operand.op != Op::Literal || operand.known.type.isString())
-      return std::nullopt;
-    return std::visit(
-        [](const auto &value) -> double {
-          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
-            return 0;
-          else
-            return static_cast<double>(value);
-        },
-        operand.literal);
-  };
   if (node.inputs.size() == 1)
     return apply(node.cell, 0) == 0;
   const Node &left = dag.nodes[node.inputs[0]], &right = dag.nodes[node.inputs[1]];
   if (left.isMatrix() && right.isMatrix())
     return false;
   bool leftSparse = left.isMatrix();
-  if (auto number = literal(node.inputs[leftSparse ? 1 : 0]))
+  if (auto number = literalNumber(leftSparse ? right : left))
     return (leftSparse ? apply(node.cell, 0, *number) : apply(node.cell, *number, 0)) == 0;
   // Scalars that are neither NaN, infinite nor 0, as they nearly always are; see ZerosKept.
   return node.cell == Multiply || (node.cell == Divide && leftSparse) || node.cell == And;

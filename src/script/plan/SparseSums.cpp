@@ -12,15 +12,8 @@ std::optional<double> SparseRewriter::atZero(int id, int &leaf) const {
     leaf = id;
     return same ? std::optional(0.0) : std::nullopt;
   }
-  if (node.op == Op::Literal && node.isScalar() && !node.known.type.isString())
-    return std::visit(
-        [](const auto &value) -> double {
-          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
-            return 0;
-          else
-            return static_cast<double>(value);
-        },
-        node.literal);
+  if (node.op == Op::Literal)
+    return literalNumber(node);
   if (node.op != Op::Cell || node.inputs.size() > 2)
     return std::nullopt;
   double operands[2] = {};

@@ -112,13 +112,8 @@ bool keepsZeros(const Dag &expression, std::span<const int64_t> symbols,
     };
     if (node.op == Op::Input)
       ranges[i] = input(inputs++);
-    else if (node.op == Op::Literal)
-      std::visit(
-          [&](const auto &value) {
-            if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::string>)
-              ranges[i] = Range::of(static_cast<double>(value));
-          },
-          node.literal);
+    else if (auto number = literalNumber(node))
+      ranges[i] = Range::of(*number);
     else if (node.op == Op::Cell && node.inputs.size() < 3)
       ranges[i] = ofCells(node.cell, operand(0), operand(1));
     else if (node.op == Op::Cell) { // ifelse

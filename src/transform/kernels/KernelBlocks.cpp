@@ -13,7 +13,7 @@ namespace headrace {
 /// Blocks are a fixed part of all rows if something is reduced over them, else what makes a
 /// cell of reasonable size; or what the recipe says.
 void KernelWriter::decideBlocks() {
-  constexpr int64_t kPointsPerCell = 1 << 14;
+  constexpr uint64_t kPointsPerCell = 1 << 14;
   WalkBlocks &walk = form.walk;
   bool onlyRows = llvm::all_of(plans, [](const OpPlan &plan) { return plan.axes.size() == 1; });
   walk.unit = onlyRows ? 64 : 8; // blocks begin where whole vectors or groups of rows do
@@ -23,12 +23,17 @@ void KernelWriter::decideBlocks() {
       walk.blocks = *walk.wantedBlocks;
     return;
   }
-  int64_t row = 1;
-  for (auto [axis, size] : llvm::enumerate(sizes))
-    if (static_cast<int>(axis) != *group.walkAxis() &&
-        llvm::any_of(plans, [&](const OpPlan &p) { return llvm::is_contained(p.axes, axis); }))
-      row *= constantValue(size).value_or(64);
-  walk.block = std::max<int64_t>(1, kPointsPerCell / row / walk.unit) * walk.unit;
+  // Of an empty axis, and of one whose size is not known yet, some points are assumed.
+  uint64_t row = 1;
+  for (const OpPlan &plan : plans) {
+    uint64_t points = 1;
+    for (int64_t axis : plan.axes)
+      if (axis != *group.walkAxis())
+        points = llvm::SaturatingMultiply<uint64_t>(
+            points, std::max<int64_t>(1, constantValue(sizes[axis]).value_or(64)));
+    row = std::max(row, points);
+  }
+  walk.block = std::max<int64_t>(1, static_cast<int64_t>(kPointsPerCell / row) / walk.unit) * walk.unit;
   if (walk.wantedBlock && walk.refusalOf(0, *walk.wantedBlock).empty())
     walk.block = *walk.wantedBlock;
 }

@@ -1,7 +1,9 @@
 """Bounds on what a small file can ask of the compiler: memory while folding, time per node."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import headrace
 import numpy as np
@@ -10,6 +12,16 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from cases.policy import assert_close
+
+MACHINES = Path(__file__).resolve().parents[2] / "machines"
+
+KINDS = """
+import sys, headrace, numpy as np
+model = headrace.load(sys.argv[1])
+x = np.arange(96, dtype=np.float32).reshape(3, 32)
+assert (model(x) == x).all()
+print(*[kernel["kind"] for kernel in model.explain()["kernels"]])
+"""
 
 
 def model(nodes, shape, outputs, initializers=()):
@@ -116,10 +128,10 @@ def test_values_read_twice_at_each_step_do_not_double_the_work(load):
 
 def test_results_beyond_the_machine_name_themselves(load):
     """Nothing of that size is touched: a system that promises the memory would end the process."""
-    size = ("s", np.array([1, 1 << 33], np.int64))
+    size = ("s", np.array([1, 1 << 40], np.int64))
     node = helper.make_node("Expand", ["x", "s"], ["y"], name="wide")
     with pytest.raises(
-        headrace.Error, match="output 'y': needs 34.4 GB for a tensor of 1x8589934592"
+        headrace.Error, match="output 'y': needs 4.4 TB for a tensor of 1x1099511627776"
     ):
         load(model([node], [1], ["y"], [size]))(np.ones(1, np.float32))
 
@@ -152,3 +164,25 @@ def test_concatenations_of_very_many_are_put_together_in_parts(load):
     x = np.arange(3, dtype=np.float32)
     found = load(model(nodes, [3], ["y"], weights))(x)
     np.testing.assert_array_equal(found, np.concatenate([x * i for i in range(150)]))
+
+
+def test_chains_of_products_are_walked_whatever_their_length(tmp_path):
+    """The axes of all products together have more points than 64 bits count."""
+    weights = [(f"w{i}", np.eye(32, dtype=np.float32)[::-1].copy()) for i in range(14)]
+    products = chain(
+        lambda i, x, y: [helper.make_node("MatMul", [x, f"w{i}"], [y])], 14, ["rows", 32], weights
+    )
+    onnx.save(products, tmp_path / "model.onnx")
+    run = subprocess.run(
+        [sys.executable, "-c", KINDS, str(tmp_path / "model.onnx")],
+        env={
+            **os.environ,
+            "HEADRACE_RATES": str(MACHINES / "slow-memory.json"),
+            "HEADRACE_THREADS": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == ["walk"]
