@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 import time
 import warnings
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from torch.utils import _pytree as pytree
 
 from cases.torch_zoo import Architecture, Inputs, call
 
-#: What results may differ by: a share of their largest element, and of the largest element of all gradients.
+#: What results may differ by: a share of their largest element, and of that of all gradients or all buffers.
 TOLERANCES = {torch.float32: (2e-3, 1e-5), torch.float64: (1e-7, 1e-10)}
 
 
@@ -33,9 +32,9 @@ class Outcome:
 
 
 def check(each: Architecture, training: bool) -> Outcome:
-    """Compares in f32; gradients that differ there, in f64: at a kink a rounding before it decides."""
+    """Compares in f32; if values differ after a step, in f64: kinks and cancellation multiply roundings."""
     outcome = compare(each, training, torch.float32)
-    if outcome.kind == "wrong" and re.match("gradient .* differs", outcome.text):
+    if training and outcome.kind == "wrong" and "differs by" in outcome.text:
         exact = compare(each, training, torch.float64)
         if exact.kind == "right":
             outcome.kind, outcome.text = "right", f"in f64; in f32 {outcome.text}"
@@ -94,7 +93,9 @@ def run(module: Callable[..., Any], net: nn.Module, inputs: Inputs, training: bo
     found = {f"result {i}": x.detach() for i, x in enumerate(results)}
     found |= {f"gradient of {n}": x.grad for n, x in given.items() if x.grad is not None}
     found |= {f"gradient of {n}": p.grad for n, p in net.named_parameters() if p.grad is not None}
-    return found | {n: b.detach() for n, b in net.named_buffers() if b.is_floating_point()}
+    return found | {
+        f"buffer {n}": b.detach() for n, b in net.named_buffers() if b.is_floating_point()
+    }
 
 
 def floats(results: Any) -> list[Tensor]:
@@ -108,8 +109,11 @@ def difference(found: Results, expected: Results, tolerance: float, floor: float
     """The worst difference in words; empty if there is none beyond rounding."""
     if found.keys() != expected.keys():
         return f"expected {sorted(expected.keys() ^ found.keys())} in both"
-    gradients = [x for name, x in expected.items() if name.startswith("gradient")]
-    top = max((float(x.abs().max()) for x in gradients if x.numel()), default=0.0)
+    tops: dict[str, float] = {}
+    for name, x in expected.items():
+        if x.numel() and not name.startswith("result"):
+            kind = name.partition(" ")[0]
+            tops[kind] = max(tops.get(kind, 0.0), float(x.abs().max()))
     worst, text = 1.0, ""
     for name, ours in found.items():
         theirs = expected[name]
@@ -118,7 +122,7 @@ def difference(found: Results, expected: Results, tolerance: float, floor: float
         if not ours.numel():
             continue
         allowed = tolerance * float(theirs.abs().max()) + torch.finfo(theirs.dtype).tiny
-        allowed += floor * top if name.startswith("gradient") else 0
+        allowed += floor * tops.get(name.partition(" ")[0], 0.0)
         off = torch.where(ours == theirs, 0.0, (ours - theirs).abs())
         off = off.masked_fill(ours.isnan() & theirs.isnan(), 0).nan_to_num(nan=torch.inf)
         if float(off.max()) > allowed * worst:

@@ -97,7 +97,7 @@ def measure(names: list[str], modes: list[str], seconds: float, fresh: bool) -> 
             print(f"{name:45} {mode:10} {describe(outcome)}", flush=True)
             asked += 1
             if asked % 40 == 0:
-                worker.stop()  # programs of so many architectures take memory
+                worker.stop()  # programs of 20 architectures take memory
     worker.stop()
 
 

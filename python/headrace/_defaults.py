@@ -1,4 +1,4 @@
-"""Inputs of ONNX models that have defaults, initializers of their names, and may be given all the same."""
+"""Inputs with defaults that may be given all the same: initializers of ONNX models, buffers of exported programs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@
 using namespace headrace;
 using aten::Json;
 
-/// Of libFuzzer; builds without it only feed the seeds.
+/// Part of libFuzzer; builds without it only feed the seeds.
 extern "C" __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size,
                                                          size_t maxSize);
 

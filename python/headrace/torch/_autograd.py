@@ -169,7 +169,7 @@ class Function(torch.autograd.Function):
 
 
 def not_a_view(x: torch.Tensor) -> torch.Tensor:
-    """The same memory; autograd forbids changes in place of views that a function has made.
+    """The same memory; autograd forbids in-place changes to views that a function has made.
 
     Backward needs the tensor before it is arranged, which is another one of the program.
     """

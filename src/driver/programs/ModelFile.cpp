@@ -34,9 +34,15 @@ static ModelFile exported(std::span<const std::byte> bytes,
                           const Settings &settings) {
   CompilerSection section;
   graph::GraphBuilder builder(contextFor(findTarget(settings.target)), name);
-  aten::importExported(bytes, owner, name, builder);
+  DeclaredValues declared;
+  for (const aten::State &state :
+       aten::importExported(bytes, owner, name, settings.givenInputs, builder)) {
+    ValueSpec spec{state.name, std::string(nameOf(state.type)), {}};
+    spec.shape.emplace(state.shape.begin(), state.shape.end());
+    declared.defaults.push_back(std::move(spec));
+  }
   LevelOneProgram program{name, builder.context(), builder.finish()};
-  return {std::move(program), nullptr, {}, {}, {}};
+  return {std::move(program), nullptr, {}, std::move(declared), {}};
 }
 
 static ModelFile loadExported(const std::filesystem::path &path, const Settings &settings) {

@@ -188,10 +188,51 @@ def test_operators_without_a_counterpart_are_named_with_their_lines(tmp_path: Pa
         hr.load(path)
 
 
-def test_buffers_do_not_change(tmp_path: Path) -> None:
-    path = saved(exported(Net().train(), torch.randn(2, 3, 8, 8)), tmp_path / "train.pt2")
-    with pytest.raises(hr.UnsupportedError, match="evaluation mode"):
-        hr.load(path)
+class Cache(nn.Module):
+    """Keeps the last inputs, and counts calls; also changes one of its inputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(3)
+        self.register_buffer("rows", torch.zeros(4, 3))
+
+    def forward(self, x: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
+        self.rows[:3] = self.rows[1:].clone()
+        self.rows[3] = x[0]
+        total.add_(x.sum(0))
+        return self.norm(x) + self.rows.sum(0) + total
+
+
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_new_values_of_buffers_and_inputs_are_outputs(tmp_path: Path, decomposed: bool) -> None:
+    torch.manual_seed(0)
+    net = Cache()
+    x, total = torch.randn(2, 3), torch.randn(3)
+    program = exported(net, x, total.clone())
+    if decomposed:
+        program = program.run_decompositions()
+    model = hr.load(saved(program, tmp_path / "cache.pt2"))
+    names = [spec.name for spec in model.outputs]
+    changed = ["rows", "norm.running_mean", "norm.running_var", "norm.num_batches_tracked"]
+    assert names[1:] == [*(f"new_{name}" for name in changed), "new_total"]
+    given: dict[str, np.ndarray] = {}
+    for _ in range(3):
+        arguments = {"x": x.numpy(), "total": total.numpy().copy()}
+        found = dict(zip(names, model(**arguments, **given)))
+        with torch.no_grad():
+            wanted = net(x, total)
+        np.testing.assert_allclose(found[names[0]], wanted.numpy(), rtol=1e-5, atol=1e-6)
+        state = {**{n: v.numpy() for n, v in net.state_dict().items()}, "total": total.numpy()}
+        for name in [*changed, "total"]:
+            np.testing.assert_allclose(found[f"new_{name}"], state[name], rtol=1e-5, atol=1e-6)
+        given = {name: found[f"new_{name}"] for name in changed}
+
+
+def test_only_parameters_and_buffers_are_given(tmp_path: Path) -> None:
+    x, total = torch.randn(2, 3), torch.randn(3)
+    model = hr.load(saved(exported(Cache(), x, total), tmp_path / "cache.pt2"))
+    with pytest.raises(hr.InvalidArgumentError, match="nothing"):
+        model(x.numpy(), total.numpy(), nothing=x.numpy())
 
 
 # Files that are not as they should be

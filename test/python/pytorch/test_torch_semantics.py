@@ -370,7 +370,7 @@ def test_an_input_of_repeated_elements_is_changed() -> None:
 
 
 def test_a_result_in_another_order_is_changed_later() -> None:
-    """It is not a view for autograd, which forbids changes of views that a function has made."""
+    """Autograd does not take it for a view, and allows the change."""
 
     def ordered(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         return x.transpose(0, 1) * w + 1

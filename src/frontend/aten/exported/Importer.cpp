@@ -69,9 +69,10 @@ bool hasTensor(const Json &outputs) {
 
 class Importer {
 public:
-  Importer(const std::string &name, GraphBuilder &builder) : name(name), builder(builder) {}
+  Importer(const std::string &name, const std::vector<std::string> &given, GraphBuilder &builder)
+      : name(name), given(given.begin(), given.end()), builder(builder) {}
 
-  void run(const Json &program, const Weights &weights) {
+  std::vector<State> run(const Json &program, const Weights &weights) {
     const Json &module = program.at("graph_module");
     const Json &graph = module.at("graph"), &signature = module.at("signature");
     ranges = &program.at("range_constraints");
@@ -79,6 +80,8 @@ public:
     addInputs(graph, signature, weights);
     writeNodes(graph, scope);
     addOutputs(signature);
+    addChanges();
+    return states;
   }
 
 private:
@@ -91,7 +94,9 @@ private:
         const Json &arg = value.at("arg");
         if (!arg.contains("as_tensor"))
           continue; // a value that the program was exported for
-        addInput(graph, arg.at("as_tensor").at("name").get<std::string>());
+        auto local = arg.at("as_tensor").at("name").get<std::string>();
+        addInput(graph, local);
+        changeable.push_back({local, {local, {}, {}}, false});
         continue;
       }
       static const std::map<std::string, std::string> titles{
@@ -103,10 +108,20 @@ private:
         throw Unsupported("inputs of the kind '" + kind + "'");
       auto local = value.at("arg").at("name").get<std::string>();
       builder.at(local);
-      Tensor tensor = weights.find(value.at(title->second).get<std::string>());
-      scope.set(local, builder.constant(tensor), Scope::Origin::Constant);
+      auto full = value.at(title->second).get<std::string>();
+      Tensor tensor = weights.find(full);
+      Node node = given.erase(full)
+                      ? builder.input(full, tensor.dtype(), fixedSizes(tensor.shape()))
+                      : builder.constant(tensor);
+      scope.set(local, node, Scope::Origin::Constant);
+      changeable.push_back({local, {full, tensor.dtype(), tensor.shape()}, true});
     }
+    if (!given.empty())
+      throw Error(ErrorKind::InvalidArgument,
+                  "input '" + *given.begin() + "': expected a parameter or buffer of the program");
   }
+
+  static Sizes fixedSizes(const Shape &shape) { return Sizes(shape.begin(), shape.end()); }
 
   void addInput(const Json &graph, const std::string &input) {
     builder.at(input);
@@ -115,26 +130,47 @@ private:
   }
 
   void addOutputs(const Json &signature) {
-    std::set<std::string> taken;
     for (const Json &spec : signature.at("output_specs")) {
       auto [kind, value] = alternative(spec);
+      if (kind.ends_with("_mutation")) {
+        auto of = value.at(kind == "user_input_mutation" ? "user_input_name"
+                           : kind == "buffer_mutation"   ? "buffer_name"
+                                                         : "parameter_name");
+        newValues[of.get<std::string>()] = value.at("arg").at("name").get<std::string>();
+        continue;
+      }
       if (kind != "user_output")
-        throw Unsupported("outputs of the kind '" + kind +
-                          "'; expected a program that changes neither buffers nor inputs");
+        throw Unsupported("outputs of the kind '" + kind + "'");
       auto [what, arg] = alternative(value.at("arg"));
       if (what == "as_none")
         continue;
       if (what != "as_tensor")
         throw Unsupported("outputs that are not tensors");
       auto local = arg.at("name").get<std::string>();
-      std::string title = local;
-      for (int i = 1; !taken.insert(title).second; ++i)
-        title = local + "_" + std::to_string(i);
-      builder.at(local);
-      const auto *node = scope.get(local).as<Node>();
-      if (!node)
-        throw Error(ErrorKind::InvalidFile, "output '" + local + "': expected a tensor");
-      builder.output(title, *node);
+      addOutput(local, local);
+    }
+  }
+
+  void addOutput(const std::string &wanted, const std::string &local) {
+    std::string title = wanted;
+    for (int i = 1; !taken.insert(title).second; ++i)
+      title = wanted + "_" + std::to_string(i);
+    builder.at(local);
+    const auto *node = scope.get(local).as<Node>();
+    if (!node)
+      throw Error(ErrorKind::InvalidFile, "output '" + local + "': expected a tensor");
+    builder.output(title, *node);
+  }
+
+  /// New values of what the program changes: in place, or as outputs after run_decompositions().
+  void addChanges() {
+    for (const auto &[local, state, isState] : changeable) {
+      auto found = newValues.find(state.name);
+      if (found == newValues.end() && !scope.isChanged(local))
+        continue;
+      addOutput("new_" + state.name, found == newValues.end() ? local : found->second);
+      if (isState)
+        states.push_back(state);
     }
   }
 
@@ -259,6 +295,8 @@ private:
       addResults(graph, output, read, names, types);
     builder.at(names.empty() ? full : names.front());
     Call call(builder, packet, arguments, types, false);
+    if (target == "batch_norm.default" && call.flag("training", false) && call.has("running_mean"))
+      return writeTrainedNorm(node, call, names, values);
     Value found = (*findOperator(full))(call);
     if (plain) {
       const auto *changed = found.as<Node>();
@@ -275,6 +313,21 @@ private:
                isView(packet) && !first.empty()
                    ? std::optional(View{first, full, arguments, types, 0})
                    : std::nullopt);
+  }
+
+  /// A normalization by the batch's statistics, which changes the running ones in place.
+  void writeTrainedNorm(const Json &node, const Call &given, const std::vector<std::string> &names,
+                        Scope &values) {
+    Call call = given;
+    Value found = (*findOperator("_native_batch_norm_legit_functional"))(call);
+    setResults(found, names, call, values, std::nullopt);
+    const List &results = *found.as<List>();
+    for (const Json &input : node.at("inputs")) {
+      auto name = input.at("name").get<std::string>();
+      if (name == "running_mean" || name == "running_var")
+        values.change(builder, input.at("arg").at("as_tensor").at("name").get<std::string>(),
+                      *results.at(name == "running_mean" ? 3 : 4).as<Node>());
+    }
   }
 
   void addResults(const Json &graph, const Json &output, const std::set<std::string> &read,
@@ -350,7 +403,7 @@ private:
     for (size_t i = 0; i < operands.size(); ++i) {
       auto [kind, value] = alternative(body->at("inputs")[i]);
       if (kind == "as_tensor")
-        inner.set(value.at("name").get<std::string>(), operands[i], Scope::Origin::Input);
+        inner.set(value.at("name").get<std::string>(), operands[i], Scope::Origin::Elsewhere);
     }
     writeNodes(*body, inner);
     const Json &outputs = node.at("outputs"), &yields = body->at("outputs");
@@ -435,9 +488,21 @@ private:
     return list;
   }
 
+  /// What a program may change: an input, or a parameter or buffer, which has a name of its own.
+  struct Changeable {
+    std::string local;
+    State state;
+    bool isState;
+  };
+
   const std::string &name;
+  std::set<std::string> given;
   GraphBuilder &builder;
   Scope scope;
+  std::vector<Changeable> changeable;
+  std::vector<State> states;
+  std::map<std::string, std::string> newValues; // of them, by their names
+  std::set<std::string> taken;                  // names of outputs
   const Json *ranges = nullptr;
   std::map<std::string, Size> symbols;
   std::map<std::string, int64_t> hints;
@@ -470,8 +535,9 @@ bool isLikeExported(std::span<const std::byte> bytes) {
   return bytes.size() > 2 && bytes[0] == std::byte{'P'} && bytes[1] == std::byte{'K'};
 }
 
-void importExported(std::span<const std::byte> bytes, const std::shared_ptr<const void> &owner,
-                    const std::string &name, GraphBuilder &builder) {
+std::vector<State> importExported(std::span<const std::byte> bytes,
+                                  const std::shared_ptr<const void> &owner, const std::string &name,
+                                  const std::vector<std::string> &given, GraphBuilder &builder) {
   Archive archive(bytes, name);
   Bytes text = programOf(archive);
   if (text.size() > maxProgramBytes)
@@ -483,7 +549,7 @@ void importExported(std::span<const std::byte> bytes, const std::shared_ptr<cons
     if (version != schemaVersion)
       throw Unsupported("version " + std::to_string(version) + " of the format; expected " +
                         std::to_string(schemaVersion));
-    Importer(name, builder).run(program, Weights(archive, owner));
+    return Importer(name, given, builder).run(program, Weights(archive, owner));
   } catch (const Unsupported &error) {
     throw Error(ErrorKind::Unsupported, name + ": not supported: " + error.what());
   } catch (const Json::exception &error) {

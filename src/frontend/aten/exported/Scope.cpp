@@ -57,7 +57,7 @@ bool isView(const std::string &packet) { return whole.contains(packet) || parts.
 
 void Scope::set(const std::string &name, Value value, Origin origin) {
   places[name] = entries.size();
-  entries.push_back({name, std::move(value), origin, {}});
+  entries.push_back({name, std::move(value), origin, {}, false});
 }
 
 void Scope::setView(const std::string &name, Value value, View view) {
@@ -74,6 +74,11 @@ const Value &Scope::get(const std::string &name) const {
   if (found == places.end())
     throw Error(ErrorKind::InvalidFile, "value '" + name + "' is used before it is computed");
   return entries[found->second].value;
+}
+
+bool Scope::isChanged(const std::string &name) const {
+  auto found = places.find(name);
+  return found != places.end() && entries[found->second].isChanged;
 }
 
 Scope::Entry &Scope::entry(const std::string &name) {
@@ -126,11 +131,9 @@ void Scope::change(GraphBuilder &builder, const std::string &name, Node value) {
     value = writtenThrough(builder, *changed->view, value);
     changed = &entry(changed->view->of);
   }
-  if (changed->origin == Origin::Input)
-    throw Unsupported("input '" + changed->name + "' is changed in place");
-  if (changed->origin == Origin::Constant)
-    throw Unsupported("parameter or buffer '" + changed->name +
-                      "' is changed in place; expected a module in evaluation mode");
+  if (changed->origin == Origin::Elsewhere)
+    throw Unsupported("'" + changed->name + "' is changed in place by a graph that is called");
+  changed->isChanged = true;
   changed->value = value;
   for (Entry &each : entries)
     if (each.view && &rootOf(each) == changed)

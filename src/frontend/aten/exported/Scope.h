@@ -22,7 +22,8 @@ bool isView(const std::string &packet);
 
 class Scope {
 public:
-  enum class Origin { Computed, Input, Constant };
+  /// `Elsewhere`: of the graph that this one is called from.
+  enum class Origin { Computed, Input, Constant, Elsewhere };
 
   void set(const std::string &name, Value value, Origin origin = Origin::Computed);
   void setView(const std::string &name, Value value, View view);
@@ -32,8 +33,10 @@ public:
   const Value &get(const std::string &name) const;
 
   /// Gives a tensor that was changed in place a new value, and so all that share its memory. Throws
-  /// Error if that is an input's or a parameter's, or the view cannot be written through.
+  /// Error if that is a tensor of elsewhere, or the view cannot be written through.
   void change(GraphBuilder &builder, const std::string &name, Node value);
+  /// Whether an input or a constant has another value than at first.
+  bool isChanged(const std::string &name) const;
 
 private:
   struct Entry {
@@ -41,6 +44,7 @@ private:
     Value value;
     Origin origin;
     std::optional<View> view;
+    bool isChanged = false;
   };
   Entry &entry(const std::string &name);
   Node node(const std::string &name) const;
