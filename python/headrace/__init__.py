@@ -30,15 +30,11 @@ from headrace._expressions import (
     axis,
     compile,
     compute,
-    max,
-    min,
     placeholder,
     pow,
-    prod,
-    reducer,
+    scan,
     select,
     solve,
-    sum,
     var,
 )
 from headrace._functions import *  # noqa: F403
@@ -51,6 +47,7 @@ from headrace._gradient import (
     vjp,
 )
 from headrace._io_binding import IOBinding
+from headrace._knobs import Knob, Space, knob
 from headrace._load import load, write_package
 from headrace._log import log  # noqa: F811
 from headrace._model import Model
@@ -67,6 +64,7 @@ from headrace._schedules import (
     intrinsic,
     schedule,
 )
+from headrace._reductions import max, min, prod, reducer, sum
 from headrace._script import Script, Variables, script, write_script_package
 from headrace._session import InferenceSession
 from headrace._session_options import (
@@ -122,6 +120,7 @@ __all__ = [
     "InvalidModelError",
     "InvalidScriptError",
     "IoError",
+    "Knob",
     "LaunchSchedule",
     "MissingInputError",
     "Model",
@@ -137,6 +136,7 @@ __all__ = [
     "StageLaunch",
     "StageSchedule",
     "ShapeMismatchError",
+    "Space",
     "Tensor",
     "TensorSpec",
     "TerminatedError",
@@ -160,6 +160,7 @@ __all__ = [
     "get_threads",
     "grad",
     "intrinsic",
+    "knob",
     "load",
     "max",
     "min",
@@ -170,6 +171,7 @@ __all__ = [
     "prod",
     "quantize",
     "reducer",
+    "scan",
     "schedule",
     "script",
     "select",

@@ -230,11 +230,27 @@ def expr_reduce(kind: str, value: Expr, axes: list[Axis], /) -> Expr: ...
 def expr_custom_reduce(
     combine: Callable[[Expr, Expr], Expr], identity: Expr, value: Expr, axes: list[Axis], /
 ) -> Expr: ...
+def expr_tuple_reduce(
+    combine: Callable[[list[Expr], list[Expr]], list[Expr]],
+    identity: list[Expr],
+    values: list[Expr],
+    axes: list[Axis],
+    /,
+) -> list[Expr]: ...
 def expr_var(name: str, min: int, /) -> Expr: ...
 def expr_axis(low: Expr, high: Expr, name: str, /) -> Axis: ...
 def expr_placeholder(shape: list[Expr], dtype: str, name: str, /) -> Stage: ...
 def expr_compute(
     shape: list[Expr], body: Callable[[list[Expr]], Expr], name: str, axis_names: list[str], /
+) -> Stage: ...
+def expr_scan(
+    shape: list[Expr],
+    dtype: str,
+    step: Callable[[Stage, list[Expr]], Expr],
+    initial: Callable[[list[Expr]], Expr],
+    name: str,
+    axis_names: list[str],
+    /,
 ) -> Stage: ...
 def expr_solve(
     matrix: Stage, right: Stage, complex: bool, positive_definite: bool, name: str, /

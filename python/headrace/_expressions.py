@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace import _core
 from headrace._arrays import NUMPY_NAMES
+from headrace._knobs import Tunable
 from headrace._model import Model
 from headrace.errors import InvalidArgumentError, TypeMismatchError
 
@@ -250,21 +251,78 @@ def axis(extent: Any, name: str | None = None) -> Axis:
     return Axis(_core.expr_axis(to_core(low), to_core(high), name or ""))
 
 
-def compute(shape: Any, body: Callable[..., Any], name: str | None = None) -> Tensor:
+def compute(
+    shape: Any, body: Callable[..., Any], name: str | None = None
+) -> Tensor | tuple[Tensor, ...]:
     """A tensor whose element at each point is `body` of its indices; `body` takes one per
     dimension.
 
-    Raises an `Error` if an index may leave its tensor with no condition that prevents it.
+    If `body` returns a tuple, as a reduction of tuples does (`hr.reducer`), so does `compute`: a
+    tensor for each component, named `name`.0, `name`.1, ... Raises an `Error` if an index may leave
+    its tensor with no condition that prevents it.
 
     >>> T = hr.compute((m, k), lambda i, j: B[j, i], name="T")
     """
     sizes = to_shape(shape)
     names = parameter_names(body, len(sizes), f"stage '{name}'" if name else "a stage")
+    count: int | None = None  # of components, if the body returns a tuple
 
-    def call(point: list[_core.Expr]) -> _core.Expr:
-        return to_core(body(*map(Expr, point)))
+    def call(point: list[_core.Expr], component: int = 0) -> _core.Expr:
+        nonlocal count
+        value = body(*map(Expr, point))
+        if isinstance(value, tuple):
+            count = len(value)
+            if not value:
+                raise InvalidArgumentError(
+                    f"stage '{name}': expected a value or a tuple of values, got an empty tuple"
+                )
+            value = value[component]
+        return to_core(value)
 
-    return Tensor(_core.expr_compute(sizes, call, name or "", names))
+    first = Tensor(_core.expr_compute(sizes, call, name or "", names))
+    if count is None:
+        return first
+
+    def part(component: int) -> Tensor:
+        def at(point: list[_core.Expr]) -> _core.Expr:
+            return call(point, component)
+
+        title = f"{name}.{component}" if name else ""
+        return Tensor(_core.expr_compute(sizes, at, title, names))
+
+    return tuple(map(part, range(count)))
+
+
+def scan(
+    shape: Any,
+    step: Callable[..., Any],
+    initial: Any = 0.0,
+    dtype: Any = "f32",
+    name: str | None = None,
+) -> Tensor:
+    """A recurrence: a tensor that is computed step by step along its first dimension.
+
+    `step` takes the tensor itself and one index per dimension, and returns the value there. It may
+    read elements of the tensor that are a constant number of steps back, at most 8. Elements before
+    the first step are `initial`: a number, or a function of the indices but the first.
+
+    >>> P = hr.scan((n, m), lambda P, t, j: P[t - 1, j] * T[t, j], initial=1.0, name="P")
+    """
+    sizes = to_shape(shape)
+    what = f"stage '{name}'" if name else "a stage"
+    names = parameter_names(step, len(sizes) + 1, what)
+
+    def call(self_core: _core.Stage, point: list[_core.Expr]) -> _core.Expr:
+        return to_core(step(Tensor(self_core), *map(Expr, point)))
+
+    def start(point: list[_core.Expr]) -> _core.Expr:
+        return to_core(initial(*map(Expr, point)) if callable(initial) else initial)
+
+    if callable(initial):
+        parameter_names(initial, len(sizes) - 1, f"initial values of {what}")
+    return Tensor(
+        _core.expr_scan(sizes, type_name(dtype), call, start, name or "", names[1:])
+    )
 
 
 def solve(
@@ -304,57 +362,6 @@ def parameter_names(body: Callable[..., Any], rank: int, stage: str) -> list[str
             f"got {len(names)} ({', '.join(names)})"
         )
     return names
-
-
-def sum(value: Any, axis: Axis | Sequence[Axis]) -> Expr:
-    """The sum along one axis or several; of bools, the number of true ones.
-
-    >>> total = hr.compute((n,), lambda i: hr.sum(A[i, r], axis=r))
-    """
-    return Expr(_core.expr_reduce("sum", to_core(value), to_axes(axis)))
-
-
-def prod(value: Any, axis: Axis | Sequence[Axis]) -> Expr:
-    """The product along one axis or several."""
-    return Expr(_core.expr_reduce("prod", to_core(value), to_axes(axis)))
-
-
-def min(value: Any, other: Any = None, *, axis: Axis | Sequence[Axis] | None = None) -> Expr:
-    """The smaller of two values, or the minimum along axes. NaN if a value is NaN."""
-    return extreme("min", value, other, axis)
-
-
-def max(value: Any, other: Any = None, *, axis: Axis | Sequence[Axis] | None = None) -> Expr:
-    """The larger of two values, or the maximum along axes. NaN if a value is NaN."""
-    return extreme("max", value, other, axis)
-
-
-def extreme(kind: str, value: Any, other: Any, axis: Axis | Sequence[Axis] | None) -> Expr:
-    if (other is None) == (axis is None):
-        raise InvalidArgumentError(f"hr.{kind}: expected two values, or one value and axis=...")
-    if axis is None:
-        return apply(kind, value, other)
-    return Expr(_core.expr_reduce(kind, to_core(value), to_axes(axis)))
-
-
-def reducer(combine: Callable[[Expr, Expr], Any], identity: Any) -> Callable[..., Expr]:
-    """A custom reduction, which is used like `hr.sum`.
-
-    `combine` must be associative and commutative, with `identity` as its neutral element.
-
-    >>> longest = hr.reducer(lambda a, b: hr.select(abs(a) > abs(b), a, b), identity=0.0)
-    >>> L = hr.compute((n,), lambda i: longest(A[i, r], axis=r))
-    """
-
-    def reduce(value: Any, axis: Axis | Sequence[Axis]) -> Expr:
-        def call(a: _core.Expr, b: _core.Expr) -> _core.Expr:
-            return to_core(combine(Expr(a), Expr(b)))
-
-        return Expr(
-            _core.expr_custom_reduce(call, to_core(identity), to_core(value), to_axes(axis))
-        )
-
-    return reduce
 
 
 def select(condition: Any, yes: Any, no: Any) -> Expr:
@@ -409,7 +416,8 @@ def compile(
     The arrays come in the order in which the placeholders were made. The program is compiled when
     it is first called; the options are those of `hr.load`. `recipe` says how its loops run or its
     stages are launched: text, or a schedule made by `hr.schedule`, which also selects the target.
-    The compiler makes every choice that the recipe omits.
+    The compiler makes every choice that the recipe omits. If directives of the schedule have knobs
+    (`hr.knob`), the program has their first values, and `Model.space` and `Model.time` the others.
 
     >>> f = hr.compile(C)
     >>> c = f(np.ones((2, 3), "f4"), np.ones((3, 4), "f4"))
@@ -422,15 +430,22 @@ def compile(
         # A launch is of generated code, as the schedule's stages are.
         target = recipe.target if target == "cpu" else target
         expansion = "generated" if expansion == "auto" else expansion
-    settings = _core.Settings(
-        target=target,
-        expansion=expansion,
-        plan_cache_size=plan_cache_size,
-        specialize=specialize,
-        recipe=text,
-        accelerator=accelerator,
-    )
-    return Model(_core.expr_compile(cores, title, settings), "headrace.compile(...)")
+
+    def compiled(text: str) -> Model:
+        settings = _core.Settings(
+            target=target,
+            expansion=expansion,
+            plan_cache_size=plan_cache_size,
+            specialize=specialize,
+            recipe=text,
+            accelerator=accelerator,
+        )
+        return Model(_core.expr_compile(cores, title, settings), "headrace.compile(...)")
+
+    model = compiled(text)
+    if not isinstance(recipe, str) and recipe.has_knobs:
+        model._tunable = Tunable(recipe.space(), compiled)
+    return model
 
 
 def to_stages(function: str, outputs: Tensor | Sequence[Tensor]) -> list[_core.Stage]:

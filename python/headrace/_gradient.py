@@ -168,10 +168,8 @@ def _names(wrt: str | Iterable[str] | None) -> list[str]:
 
 
 def _expect_scalar(model: Model, function: str) -> None:
-    if model.staged:
-        return  # has no gradient, whatever it yields: the core says why
     outputs = model.outputs
-    if len(outputs) != 1 or any(size != 1 for size in outputs[0].shape):
+    if len(outputs) != 1 or outputs[0].shape is None or any(size != 1 for size in outputs[0].shape):
         found = ", ".join(map(str, outputs))
         raise InvalidArgumentError(
             f"headrace.{function}: expected a program with one scalar output, got '{model.name}' "

@@ -13,6 +13,7 @@ from headrace import _core, _device
 from headrace._arrays import STORAGE, from_output, to_input
 from headrace._defaults import Defaults
 from headrace._explanation import Explanation
+from headrace._knobs import Space, Tunable, milliseconds_of
 from headrace._specs import TensorSpec
 from headrace._values import from_value, inner, to_value
 from headrace.errors import InvalidArgumentError, MissingInputError
@@ -41,6 +42,7 @@ class Model:
         self._outputs = tuple(TensorSpec(*spec) for spec in core.outputs)
         self._positions = {spec.name: i for i, spec in enumerate(self._inputs)}
         self._defaults: Defaults | None = None  # of inputs that are not listed
+        self._tunable: Tunable | None = None  # if its schedule has knobs
 
     @property
     def name(self) -> str:
@@ -148,6 +150,52 @@ class Model:
         True
         """
         return Explanation(self._core.explain(self._sizes(sizes, named_sizes)))
+
+    def space(self) -> Space:
+        """The points that the knobs of the program's schedule span (`headrace.knob`).
+
+        Raises `InvalidArgumentError` if the schedule has none.
+        """
+        return self._knobs().space
+
+    def time(self, point: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> float:
+        """Compile the program with the schedule at a point of its space, run it, and return the
+        milliseconds of a call: the median of several.
+
+        The inputs are those of a call. Without any, floating-point values are random and all
+        others zero; then the shapes must be constant.
+
+        >>> ones = hr.compute((8, 16), lambda i, j: i * 0.5 + j, name="ones")
+        >>> s = hr.schedule(ones)
+        >>> io, ii = s[ones].split("i", hr.knob([2, 4], name="part"))
+        >>> kernel = hr.compile(ones, recipe=s)
+        >>> best = min(kernel.space(), key=kernel.time)
+        """
+        model = self._knobs().at(point)
+        values = model._arrange(args, kwargs) if args or kwargs else self._some_inputs()
+        return milliseconds_of(lambda: model._run(values))
+
+    def _knobs(self) -> Tunable:
+        if self._tunable is None:
+            raise InvalidArgumentError(
+                f"model '{self.name}': expected a schedule with a knob (hr.knob), got none"
+            )
+        return self._tunable
+
+    def _some_inputs(self) -> list[Any]:
+        for spec in self._inputs:
+            if not all(isinstance(size, int) for size in spec.shape):
+                raise InvalidArgumentError(
+                    f"model '{self.name}': expected a value for input '{spec.name}', "
+                    f"whose shape is dynamic, got none"
+                )
+        random = np.random.default_rng(0)
+        return [
+            random.random(spec.shape).astype(spec.dtype)
+            if spec.element_type in ("f16", "bf16", "f32", "f64")
+            else np.zeros(spec.shape, spec.dtype)
+            for spec in self._inputs
+        ]
 
     def explore(
         self,

@@ -114,6 +114,15 @@ nb::dict explanationToPython(const Explanation &explanation,
     reasons.append(entry);
   }
   dict["why_not"] = reasons;
+  nb::list unknown;
+  for (const UnknownNode &node : explanation.knownAfterRun) {
+    nb::dict entry;
+    entry["node"] = node.node;
+    entry["reason"] = node.reason;
+    unknown.append(entry);
+  }
+  dict["known_after_run"] = unknown;
+  dict["followers"] = explanation.followers;
   dict["planning"] = explanation.planning;
   dict["rates"] = explanation.rates;
   dict["peak_bytes"] =

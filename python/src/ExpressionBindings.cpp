@@ -90,6 +90,13 @@ void registerExpressions(nb::module_ &module) {
                 const Expr &identity, const Expr &value, const std::vector<Axis> &axes) {
                return reduce({combine, identity}, value, axes);
              });
+  module.def("expr_tuple_reduce",
+             [](const std::function<std::vector<Expr>(const std::vector<Expr> &,
+                                                      const std::vector<Expr> &)> &combine,
+                const std::vector<Expr> &identity, const std::vector<Expr> &values,
+                const std::vector<Axis> &axes) {
+               return reduce(TupleReducer{combine, identity}, values, axes);
+             });
   module.def("expr_var", &var);
   module.def("expr_axis", [](const Expr &low, const Expr &high, const std::string &name) {
     return axis(low, high, name);
@@ -99,6 +106,11 @@ void registerExpressions(nb::module_ &module) {
                return placeholder(shape, dtypeNamed(type), name);
              });
   module.def("expr_compute", &compute);
+  module.def("expr_scan", [](const std::vector<Expr> &shape, const std::string &type,
+                             const StepFunction &step, const PointFunction &initial,
+                             const std::string &name, const std::vector<std::string> &axisNames) {
+    return scan(shape, dtypeNamed(type), step, initial, name, axisNames);
+  });
   module.def("expr_solve", &solve);
   module.def("expr_compile", &compileStages);
 }

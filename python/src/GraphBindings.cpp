@@ -17,6 +17,10 @@
 
 namespace nb = nanobind;
 
+template <typename T>
+struct nanobind::detail::type_caster<headrace::graph::Checked<T>>
+    : list_caster<headrace::graph::Checked<T>, T> {};
+
 namespace headrace::python {
 
 namespace {

@@ -37,6 +37,18 @@ struct GraphCall {
 
 class RegionSource;
 
+/// What is known of a graph before a run with inputs of some sizes.
+struct Preview {
+  std::vector<std::shared_ptr<const Region>> regions; // with those of the graphs inside
+  /// A node whose code or results depend on data, or a graph inside of it that fails for these
+  /// sizes.
+  struct Waiting {
+    std::string node, reason;
+  };
+  std::vector<Waiting> waiting;
+  size_t followers = 0; // nodes that read results of those
+};
+
 class Graph {
 public:
   struct Frame;
@@ -66,6 +78,12 @@ public:
   std::vector<RuntimeValue> run(std::span<const RuntimeValue> inputs, const Frame *outer,
                                 GraphCall &call, const std::vector<bool> &wanted = {});
 
+  /// The regions of a run with these inputs, as far as no value is needed that only the run
+  /// computes. Of an input only type and sizes count; nothing stands for one without. The executor
+  /// gives results of the right sizes. Throws Error; what was found so far is in `preview`.
+  void addPreview(std::span<const RuntimeValue> inputs, const Frame *outer, GraphCall &call,
+                  Preview &preview);
+
   /// Adds a region for runs in which these nodes ran before.
   void addRegion(const NodeSet &done, std::shared_ptr<const Region> region);
   /// The regions that are kept now, here and in the graphs inside.
@@ -85,6 +103,7 @@ private:
   void runHostNodes(Frame &frame, GraphCall &call);
   void runOnHost(size_t node, Frame &frame, GraphCall &call);
   void runRegion(Frame &frame, GraphCall &call);
+  void setCaptures(Frame &frame) const;
   std::shared_ptr<const Region> regionFor(const Frame &frame);
   std::shared_ptr<const Region> findRegion(const Frame &frame);
   bool runsOnHost(size_t node, const Frame &frame) const;
@@ -107,6 +126,12 @@ struct Graph::Frame {
   NodeSet done;
   // Where not all outputs are wanted: nodes for the others alone, and values not computed for that.
   std::vector<bool> unneeded = {}, skipped = {};
+  // In a preview: values of which only type and sizes are known, and nodes by what they need.
+  std::vector<bool> onlySizes = {};
+  std::map<size_t, int> *waiting = nullptr;
+
+  /// Whether the elements of a value are known, too.
+  bool isKnown(int value) const { return has(value) && (onlySizes.empty() || !onlySizes[value]); }
 
   /// Null if it is not computed yet.
   const RuntimeValue *at(int value) const {
@@ -131,9 +156,10 @@ struct Graph::Frame {
 class RegionSource {
 public:
   virtual ~RegionSource() = default;
-  /// The region of the nodes that can be computed next. Sizes and values that differ from those
-  /// that `similar` was made for (null: there is none) stay dynamic, as far as the nodes can do with
-  /// that. Throws Error.
+  /// The region of the nodes that can be computed next; null if there is none, which happens in a
+  /// preview only. Sizes and values that differ from those
+  /// that `similar` was made for (null: there is none) stay dynamic, as far as the nodes can do
+  /// with that. Throws Error.
   virtual std::shared_ptr<const Region> make(const Graph::Frame &frame, const Region *similar) = 0;
 };
 

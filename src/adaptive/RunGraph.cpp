@@ -69,12 +69,10 @@ std::vector<RuntimeValue> Graph::run(std::span<const RuntimeValue> given, const 
   }
   for (size_t i = 0; i < given.size(); ++i)
     frame.values[inputs[i]] = given[i];
-  for (auto [value, outer] : captures) {
-    const RuntimeValue *found = around ? around->at(outer) : nullptr;
-    if (!found)
+  setCaptures(frame);
+  for (auto [value, outer] : captures)
+    if (!frame.has(value))
       throw InternalError("value '" + names[value] + "' is read before it is computed");
-    frame.values[value] = *found;
-  }
   while (true) {
     pollInterruption();
     runHostNodes(frame, call);
@@ -88,6 +86,12 @@ std::vector<RuntimeValue> Graph::run(std::span<const RuntimeValue> given, const 
     results.push_back(found ? *found : RuntimeValue());
   }
   return results;
+}
+
+void Graph::setCaptures(Frame &frame) const {
+  for (auto [value, outer] : captures)
+    if (const RuntimeValue *found = frame.outer ? frame.outer->at(outer) : nullptr)
+      frame.values[value] = *found;
 }
 
 bool Graph::runsOnHost(size_t index, const Frame &frame) const {

@@ -17,6 +17,9 @@ struct KernelPolicy {
   bool channelsLast = true;
   /// Products of bf16 and f16 read them as they are; else they are widened before.
   bool narrowProducts = false;
+  /// Products of bf16 read both factors as they are if terms are adjacent in the first, and add two
+  /// of them at a time to sums in f32.
+  bool pairsTerms = false;
   /// Kernels read bf16 and f16 as they are and widen them themselves.
   bool readsNarrow = false;
   /// Kernels may go through rows in cache, several operators at a time.

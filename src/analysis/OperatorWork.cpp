@@ -42,6 +42,11 @@ DType rateType(Type type) {
   return element.isIntOrFloat() ? toDType(element) : DType::F32;
 }
 
+DType productType(Value left, Value right) {
+  DType first = rateType(left.getType()), second = rateType(right.getType());
+  return sizeOf(first) >= sizeOf(second) ? first : second;
+}
+
 /// Division by a power of two is a multiplication.
 static bool dividesExactly(arith::DivFOp op) {
   FloatAttr divisor;
@@ -150,7 +155,9 @@ Work workOf(hr::OperatorInterface op, const SizeHints &sizes) {
   for (Work::Stream &stream : work.streams)
     stream.workingSet = total;
   work.parts = results;
-  DType type = rateType(op->getResult(0).getType());
+  DType type = kindOf(op) == OperationKind::Product
+                   ? productType(op->getOperand(0), op->getOperand(1))
+                   : rateType(op->getResult(0).getType());
   auto add = [&](OperationKind kind, double each) {
     if (each > 0)
       work.arithmetic.push_back({kind, type, each * points});

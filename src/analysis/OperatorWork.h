@@ -34,4 +34,7 @@ Work workOf(hr::OperatorInterface op, const SizeHints &sizes);
 /// The element type as rates know it.
 DType rateType(mlir::Type type);
 
+/// The type that products of two factors are computed in: that of the wider one.
+DType productType(mlir::Value left, mlir::Value right);
+
 } // namespace headrace

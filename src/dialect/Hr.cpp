@@ -3,6 +3,7 @@
 #include "dialect/ConstantPool.h"
 #include "dialect/PatternSets.h"
 #include "dialect/SymbolicShape.h"
+#include "dialect/ops/folds/Folds.h"
 #include "dialect/ops/systems/Systems.h"
 #include "dialect/ops/trees/Trees.h"
 
@@ -48,6 +49,10 @@ void HrDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/Trees.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/Folds.cpp.inc"
       >();
   addInterfaces<ConstantPool, PatternSets>();
 }

@@ -83,6 +83,13 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
   phaseMilliseconds = headrace::runPhases(phases(), program, modelName, last);
 }
 
+void Compiler::continuePhases(ModuleOp program, StringRef done, StringRef last) {
+  std::vector<Phase> all = phases();
+  auto isDone = llvm::find_if(all, [&](const Phase &phase) { return phase.name == done; });
+  ArrayRef<Phase> left = ArrayRef(all).drop_front(isDone - all.begin() + 1);
+  phaseMilliseconds = headrace::runPhases(left, program, modelName, last);
+}
+
 Compiler::KeptByTarget
 Compiler::lowerUnknownKernels(ModuleOp program, CodeUse use,
                               llvm::function_ref<void()> whenScheduled) {
@@ -276,12 +283,8 @@ static void predictSavings(std::vector<MissedOptimization> &missed, func::FuncOp
     }
 }
 
-Explanation Compiler::explain(ModuleOp program) {
-  MovementReport before = movementBefore(entryFunction(program));
-  entryFunction(program)->setAttr(kExplainAttr, UnitAttr::get(program.getContext()));
-  std::vector<KernelPrediction> predictions;
-  lowerUnknownKernels(program, CodeUse::Process,
-                      [&] { predictions = predictionsOf(program, targets); });
+Explanation Compiler::explained(ModuleOp program, std::vector<KernelPrediction> predictions,
+                                const MovementReport &before) {
   LoweredProgram compiled = described(program);
   compiled.notes.before = before;
   for (auto [note, prediction] : llvm::zip_equal(compiled.notes.steps, predictions))
@@ -294,6 +297,19 @@ Explanation Compiler::explain(ModuleOp program) {
   Explanation result = explainProgram(compiled.program, compiled.notes);
   result.phaseMilliseconds = phaseMilliseconds;
   return result;
+}
+
+Explanation Compiler::explain(ModuleOp program) {
+  MovementReport before = movementBefore(entryFunction(program));
+  entryFunction(program)->setAttr(kExplainAttr, UnitAttr::get(program.getContext()));
+  std::vector<KernelPrediction> predictions;
+  lowerUnknownKernels(program, CodeUse::Process,
+                      [&] { predictions = predictionsOf(program, targets); });
+  return explained(program, std::move(predictions), before);
+}
+
+Explanation Compiler::explainScheduled(ModuleOp program) {
+  return explained(program, predictionsOf(program, targets), {});
 }
 
 } // namespace headrace

@@ -31,6 +31,8 @@ public:
   /// Runs the phases up to and including `last`, or all, on `program` (already imported). Throws
   /// Error if an operator cannot be compiled, InternalError if a pass fails.
   void runPhases(mlir::ModuleOp program, llvm::StringRef last = "");
+  /// Runs the phases behind `done`, which left `program`, up to and including `last`.
+  void continuePhases(mlir::ModuleOp program, llvm::StringRef done, llvm::StringRef last);
 
   /// From here on, values of level 1 after the phase `layout` have numbers
   /// (transform/kernels/ValueNumbers.h), which change nothing else.
@@ -52,6 +54,9 @@ public:
 
   /// A report of what the compiler made of `program`; lowers kernels as `compile` does.
   Explanation explain(mlir::ModuleOp program);
+  /// Like `explain`, of a program that the phase `schedule` left, and which stays at that level:
+  /// all but what is only known of lowered kernels (workspaces, notes).
+  Explanation explainScheduled(mlir::ModuleOp program);
 
 private:
   std::vector<Phase> phases() const;
@@ -61,6 +66,8 @@ private:
                                    llvm::function_ref<void()> whenScheduled = nullptr);
   /// Builds the lowered program, with its recipe and notes, from the IR after the last phase.
   LoweredProgram described(mlir::ModuleOp program);
+  Explanation explained(mlir::ModuleOp program, std::vector<KernelPrediction> predictions,
+                        const MovementReport &before);
 
   std::shared_ptr<mlir::MLIRContext> context;
   const Settings settings;

@@ -128,7 +128,7 @@ public:
   std::vector<ValueSpec> inputValues() const;
   std::vector<ValueSpec> outputValues() const;
   /// Whether the model is split into several programs, because shapes, control flow or constants
-  /// depend on data. Such a model has no executable, no gradient and no package.
+  /// depend on data. Such a model has no executable, and its gradient is not two programs.
   bool isStaged() const;
   /// For a staged model: what is compiled and what runs between, line by line.
   std::string stagesText() const;
@@ -206,7 +206,7 @@ public:
 
   /// The program with the gradients of its results. A result of one element has the gradient 1;
   /// for every other of floating-point type there is one more input, NAME.grad. Throws Error if
-  /// an operator has no gradient.
+  /// an operator has no gradient; a split model does so when it runs.
   std::shared_ptr<Model> withGradient(const GradientOptions &options = {}) const;
   /// Values and gradients as two programs. The forward one has further outputs, the saved tensors,
   /// which the backward one takes; see ForwardBackward.

@@ -56,28 +56,33 @@ Model::gradientGraphs(const std::string &phase, const GradientOptions &options,
 }
 
 std::shared_ptr<Model> Model::withGradient(const GradientOptions &options) const {
-  SingleModel &single = impl->single("its gradient");
-  LevelOneProgram &source = single.source();
-  std::lock_guard lock(*single.compileLock);
-  CompilerSection section;
-  LevelOneProgram program = differentiated(copied(source), options);
-  if (source.importFor)
-    program.importFor = [again = source.importFor, options](const SizeRanges &sizes) {
-      return differentiated(again(sizes), options);
-    };
-  auto model = std::make_unique<SingleModel>(std::move(program), impl->settings);
-  model->compileLock = single.compileLock;
+  std::unique_ptr<Impl> model = impl->withGradient(options);
   model->threads = impl->threads;
-  auto before = std::make_shared<LevelOneProgram>(copied(source));
-  model->gradientIr = [before, options, target = impl->settings.target](const std::string &phase) {
-    auto program = afterGradientPhase(copied(*before), options, Direction::Joint, phase, target);
-    return program ? std::optional(printed(*program->module)) : std::nullopt;
-  };
   return std::shared_ptr<Model>(new Model(std::move(model)));
 }
 
+std::unique_ptr<Model::Impl> SingleModel::withGradient(const GradientOptions &options) {
+  requireUnchangedFiles();
+  std::lock_guard lock(*compileLock);
+  CompilerSection section;
+  LevelOneProgram program = differentiated(copied(source()), options);
+  if (source().importFor)
+    program.importFor = [again = source().importFor, options](const SizeRanges &sizes) {
+      return differentiated(again(sizes), options);
+    };
+  auto model = std::make_unique<SingleModel>(std::move(program), settings);
+  model->compileLock = compileLock;
+  auto before = std::make_shared<LevelOneProgram>(copied(source()));
+  model->gradientIr = [before, options, target = settings.target](const std::string &phase) {
+    auto program =
+        headrace::afterGradientPhase(copied(*before), options, Direction::Joint, phase, target);
+    return program ? std::optional(printed(*program->module)) : std::nullopt;
+  };
+  return model;
+}
+
 ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const {
-  SingleModel &single = impl->single("its gradient");
+  SingleModel &single = impl->single("its gradient as two programs");
   LevelOneProgram &source = single.source();
   std::lock_guard lock(*single.compileLock);
   CompilerSection section;

@@ -1,5 +1,7 @@
 // What every kind of model does unless it has a way of its own.
 #include "driver/ModelImpl.h"
+
+#include "driver/SingleModel.h"
 #include "runtime/system/ThreadPool.h"
 
 namespace headrace {
@@ -101,6 +103,10 @@ std::vector<RuntimeValue> Model::Impl::runProfiled(std::span<const RuntimeValue>
 std::vector<StageStep> Model::Impl::profileStages(std::span<const RuntimeValue>, int) {
   throw Error(ErrorKind::Unsupported,
               name + ": expected a model that is split into several programs");
+}
+
+std::unique_ptr<Model::Impl> Model::Impl::withGradient(const GradientOptions &options) {
+  return single("its gradient").withGradient(options);
 }
 
 std::vector<RuntimeValue> Model::Impl::referenceValues(std::span<const RuntimeValue> inputs,

@@ -61,6 +61,8 @@ struct Model::Impl {
   virtual size_t compiledVersions() const = 0;
   virtual void finishCompiling() const {}
 
+  virtual std::unique_ptr<Impl> withGradient(const GradientOptions &options);
+
   /// The model as one program with its source. Throws Error if it is of another kind, which cannot
   /// show `what`.
   virtual SingleModel &single(const char *what) = 0;

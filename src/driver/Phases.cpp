@@ -47,6 +47,7 @@ void simplify(OpPassManager &manager, ModuleOp module, const Target &target,
   OpPassManager &program = manager.nest<func::FuncOp>();
   ComputeInF32PassOptions single;
   single.products = !target.machine().policy.narrowProducts;
+  single.pairs = target.machine().policy.pairsTerms && !shapesLoops(module);
   if (shapesLoops(module)) {
     // A recipe speaks of the stages its author wrote: they stay what they are.
     chooseAttention(program, target, "generated");

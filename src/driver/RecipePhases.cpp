@@ -65,7 +65,8 @@ void giveSplitRecipe(ModuleOp program, const std::string &text) {
                                                 "'forward:' and 'backward:' in that of a gradient");
   };
   for (const ProgramStep &step : recipe.steps)
-    if (step.verb != verbs::layout.name && step.verb != verbs::keep.name && step.verb != verbs::recompute.name)
+    if (step.verb != verbs::layout.name && step.verb != verbs::keep.name &&
+        step.verb != verbs::recompute.name && step.verb != verbs::follow.name)
       refuse(step.line, step.text());
   for (const ProgramRecipe::Kernel &kernel : recipe.kernels)
     refuse(kernel.line, "kernel " + kernel.name + ":");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver/ModelImpl.h"
+#include "driver/SplitGradient.h"
 #include "driver/staged/StagedProgram.h"
 
 namespace headrace {
@@ -36,7 +37,10 @@ public:
                                                    uint64_t seed, double scale) override {
     return program->roundedReference(inputs, seed, scale);
   }
-  Explanation explain(const Sizes &) override { return program->explain(); }
+  Explanation explain(const Sizes &sizes) override { return program->explain(checked(sizes)); }
+  std::unique_ptr<Model::Impl> withGradient(const GradientOptions &options) override {
+    return std::make_unique<SplitGradient>(program, options);
+  }
   bool isSplit() const override { return true; }
   std::string stagesText() const override { return program->text(); }
   size_t compiledVersions() const override { return program->compiledVersions(); }

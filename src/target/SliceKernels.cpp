@@ -68,7 +68,10 @@ public:
   void run() {
     collect();
     followRecipe();
-    choose();
+    if (plansGreedily(entry))
+      note("");
+    else
+      choose();
   }
 
 private:

@@ -35,7 +35,9 @@ def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
 def ComputeInF32Pass : Pass<"compute-in-f32", "::mlir::func::FuncOp"> {
   let summary = "computes f16 and bf16 in f32 and rounds the result of each operator once";
   let options = [
-    Option<"products", "products", "bool", "true", "contractions and convolutions, too">
+    Option<"products", "products", "bool", "true", "contractions and convolutions, too">,
+    Option<"pairs", "pairs", "bool", "false",
+           "products of bf16 keep their factors if instructions add pairs of terms">
   ];
 }
 

@@ -66,6 +66,41 @@ TEST_F(ReferenceTest, SortKeepsTheOrderOfEqualElementsAndPutsNaNLast) {
   EXPECT_ANY_THROW(sort("{axis = 1 : i64}", "tensor<5xi64>"));
 }
 
+TEST_F(ReferenceTest, FoldReducesTuples) {
+  auto largest = [&](const std::string &component, const std::string &type,
+                     const std::string &initial) {
+    return "func.func @f(%a: tensor<2x3xf32>) -> tensor<2x" + type + R"(> {
+      %i = hr.fold(%a) over affine_map<() -> (2, 3)> maps [affine_map<(i, k) -> (i, k)>]
+          component )" +
+           component + " {reduced = 1, initial = " + initial +
+           "} : (tensor<2x3xf32>) -> tensor<2x" + type + R"(> {
+      ^bb0(%x: f32):
+        %k = hr.index 1
+        %p = arith.index_cast %k : index to i64
+        hr.yield %p, %x : i64, f32
+      } combine {
+      ^bb0(%p: i64, %x: f32, %q: i64, %y: f32):
+        %less = arith.cmpf olt, %x, %y : f32
+        %n = arith.select %less, %q, %p : i64
+        %m = arith.select %less, %y, %x : f32
+        hr.yield %n, %m : i64, f32
+      }
+      return %i : tensor<2x)" +
+           type + ">\n}";
+  };
+  Tensor a = tensor<float>({2, 3}, {1, 5, 2, -1, -3, -2});
+  std::string initial = "[7, -2.0 : f32]"; // the first tuple of each reduction
+  EXPECT_EQ(values<int64_t>(evaluate(largest("0", "i64", initial), {a})),
+            (std::vector<int64_t>{1, 0}));
+  EXPECT_EQ(values<float>(evaluate(largest("1", "f32", "[7, 2.0 : f32]"), {a})),
+            (std::vector<float>{5, 2}));
+  EXPECT_EQ(values<int64_t>(evaluate(largest("0", "i64", "[7, 2.0 : f32]"), {a})),
+            (std::vector<int64_t>{1, 7}));
+  EXPECT_ANY_THROW(evaluate(largest("2", "f32", initial), {a}));
+  EXPECT_ANY_THROW(evaluate(largest("0", "i64", "[7]"), {a}));
+  EXPECT_ANY_THROW(evaluate(largest("0", "i64", "[7, 2]"), {a}));
+}
+
 TEST_F(ReferenceTest, RecurrenceCarriesItsState) {
   Tensor y = evaluate(R"(
     func.func @f(%x: tensor<3x2xf32>, %s: tensor<2xf32>, %w: tensor<f32>) -> tensor<3x2xf32> {

@@ -113,7 +113,7 @@ def place(tmp_path: Path) -> Path:
     bin.mkdir()
     (here / "build").mkdir(parents=True)
     package = Path(hr.__file__).resolve().parents[1]
-    for name, target in {"headrace": command, "python": sys.executable}.items():
+    for name, target in {"headrace": command, "python": sys.executable, "python3": sys.executable}.items():
         (bin / name).write_text(f'#!/bin/sh\nPYTHONPATH="{package}" exec "{target}" "$@"\n')
         (bin / name).chmod(0o755)
     for name in ("examples", "include"):

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,29 @@ def test_typed_example(folder, compiler, link) -> None:
     image[..., 3:5] = 1
     expected = hr.load(DIGITS / "digits.onnx")(image)[0]
     np.testing.assert_allclose(found, expected, atol=2e-4)
+
+
+def test_exported_network_runs_in_c(tmp_path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    expected = run(
+        sys.executable, ROOT / "examples/cpp/export_tagger.py", "tagger.pt2", cwd=tmp_path
+    )
+    run(BIN, "compile", "tagger.pt2", "-o", "tagger", "--emit=static,header", cwd=tmp_path)
+    run(
+        *("gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", ROOT / "examples/cpp/tag.c"),
+        *(
+            "-I.",
+            f"-I{ROOT}/include",
+            "libtagger.a",
+            f"-L{LIBRARY}",
+            "-lheadrace_runtime",
+            "-o",
+            "tag",
+        ),
+        cwd=tmp_path,
+    )
+    found = run("./tag", cwd=tmp_path, env=with_library())
+    assert found == expected and len(set(found.split())) > 1
 
 
 def test_objects_show_one_symbol(folder) -> None:

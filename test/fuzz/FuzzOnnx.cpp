@@ -54,10 +54,7 @@ struct FolderOfWeights {
 
 /// Cheap, since its context is there already: what most inputs end in.
 bool canBeImported(const onnx::Model &file) {
-  try {
-    onnx::importModel(file, contextForNext(), "fuzz.onnx");
-  } catch (const onnx::DataDependentError &) { // NOLINT(bugprone-empty-catch): runs in stages
-  }
+  onnx::importModel(file, contextForNext(), "fuzz.onnx");
   return true;
 }
 

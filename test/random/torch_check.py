@@ -56,17 +56,30 @@ def check(program: Program, dtype: torch.dtype | None = None, whole: bool = Fals
     with withheld, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            found = outcome(
-                program, dtype, lambda f: torch.compile(f, backend="headrace", dynamic=False)
-            )
+            found = outcome(program, dtype, compiled_by("headrace"))
         except Exception as error:
-            return CheckResult("wrong", f"{type(error).__name__}: {error}")
+            kind = "wrong" if is_traced(program, dtype) else "refused"
+            return CheckResult(kind, f"{type(error).__name__}: {error}")
     reasons = [str(each.message) for each in told if issubclass(each.category, FallbackWarning)]
     if any("bug in Headrace" in reason for reason in reasons):
         return CheckResult("wrong", reasons[0])
     if wrong := difference(program, found, wanted, exact, dtype):
         return CheckResult("wrong", f"{wrong} {reasons}" if reasons else wrong)
     return CheckResult("left", reasons[0]) if reasons else CheckResult("same")
+
+
+def compiled_by(backend: str) -> Callable:
+    return lambda f: torch.compile(f, backend=backend, dynamic=False)
+
+
+def is_traced(program: Program, dtype: torch.dtype) -> bool:
+    """Whether PyTorch captures the graph and runs it itself: it rejects a few that eager mode runs."""
+    torch._dynamo.reset()
+    try:
+        outcome(program, dtype, compiled_by("eager"))
+    except Exception:
+        return False
+    return True
 
 
 @contextmanager

@@ -117,6 +117,8 @@ void addCommands(CLI::App &app, Action &action) {
   addVerifyCommand(app, action);
   addExplainCommand(app, action);
   addExploreCommand(app, action);
+  addOptimizeCommand(app, action);
+  addBlameCommand(app, action);
   addMachineCommand(app, action);
   addVtaCommand(app, action);
   addQuantizeCommand(app, action);

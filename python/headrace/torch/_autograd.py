@@ -130,12 +130,12 @@ class Function(torch.autograd.Function):
         carrier.call = call
         kept = [(inputs if is_input else outputs)[i] for is_input, i in training.kept]
         kept = [x.clone() if copied else x for x, copied in zip(kept, training.copied)]
-        ctx.save_for_backward(*kept, carrier)
         ctx.set_materialize_grads(False)
         results = outputs[: training.results]
         ctx.shapes = [results[i].shape for i in training.floats]
         for i in training.arranged:
-            results[i] = training.program.outputs[i].arrange(results[i])
+            results[i] = not_a_view(training.program.outputs[i].arrange(results[i]))
+        ctx.save_for_backward(*kept, carrier)
         if training.plain:
             ctx.mark_non_differentiable(*(results[i] for i in training.plain))
         return tuple(results)
@@ -166,6 +166,14 @@ class Function(torch.autograd.Function):
         for i, gradient in zip(wanted, found):
             results[i + 2] = gradient
         return tuple(results)
+
+
+def not_a_view(x: torch.Tensor) -> torch.Tensor:
+    """The same memory; autograd forbids changes in place of views that a function has made.
+
+    Backward needs the tensor before it is arranged, which is another one of the program.
+    """
+    return x.new_empty(0).set_(x)
 
 
 def materialized(ctx: Any, gradients: Any) -> list[torch.Tensor]:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch._decomp import core_aten_decompositions
+from torch._decomp.decompositions import one_layer_lstm
 
 from headrace.torch._aten import is_written
 from headrace.torch._context import Unsupported
@@ -23,6 +24,7 @@ def decompositions() -> dict[Any, Any]:
             (op, rule) for op, rule in core_aten_decompositions().items() if not is_written(op)
         )
         _table[torch.ops.aten._transformer_encoder_layer_fwd.default] = transformer_encoder_layer
+        _table[torch.ops.aten.mkldnn_rnn_layer.default] = recurrent_layer
         _table[torch.ops.aten.native_dropout.default] = dropout
         _table[torch.ops.aten.bernoulli.p] = bernoulli
         for name in ATTENTIONS:
@@ -48,6 +50,28 @@ def bernoulli(x: torch.Tensor, p: float = 0.5, generator: Any = None) -> Any:
         return NotImplemented
     drawn = torch.ops.aten.bernoulli.p(x.permute(order).contiguous(), p, generator=generator)
     return drawn.permute([order.index(dim) for dim in range(x.dim())])
+
+
+#: Of an LSTM, among the kinds of layers of oneDNN.
+LSTM = 2
+
+
+def recurrent_layer(
+    x: torch.Tensor, input_weight: Any, hidden_weight: Any, input_bias: Any, hidden_bias: Any,
+    hidden: Any, cell: Any, reverse: bool, batch_sizes: list[int], mode: int, hidden_size: int,
+    num_layers: int, has_biases: bool, bidirectional: bool, batch_first: bool, train: bool,
+) -> tuple[torch.Tensor, ...]:  # fmt: skip
+    """A layer of an LSTM in one direction, which PyTorch leaves to oneDNN, step by step.
+
+    The sequence is the first dimension; the other arguments are of the module that the layer is in.
+    """
+    if mode != LSTM or batch_sizes:
+        raise Unsupported("this form of aten.mkldnn_rnn_layer")
+    weights = [input_weight, hidden_weight, input_bias, hidden_bias]
+    state = [each.reshape(each.shape[-2:]) for each in (hidden, cell)]
+    found, after = one_layer_lstm(x, state, weights, has_biases, reverse)
+    last = (each.reshape(hidden.shape) for each in after)
+    return found, *last, x.new_empty(0, dtype=torch.uint8)
 
 
 #: The operators of attention on CUDA devices.

@@ -44,7 +44,7 @@ class Executor:
         if self.instead:
             return self.module.forward(*args)
         if self.program.mutated and self.overlaps(args):
-            self.fallback(Unsupported("an input is changed that shares memory with another"))
+            self.fallback(Unsupported("an input is changed whose elements share memory"))
             return self.module.forward(*args)
         try:
             return self.run(args)
@@ -150,7 +150,9 @@ class Executor:
         return self.again(*given)
 
     def overlaps(self, args: tuple[Any, ...]) -> bool:
-        """Whether memory of an input that is changed is also another's."""
+        """Whether memory of an input that is changed is also another's, or that of several of its elements."""
+        if any(torch._debug_has_internal_overlap(args[i]) == 1 for i in self.program.mutated):
+            return True
         spans = sorted(
             span(x, i) for i, x in enumerate(args) if isinstance(x, torch.Tensor) and x.numel()
         )

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from torch._dynamo.utils import get_metrics_context
+from torch._guards import CompileContext
+
 from headrace.torch._context import Place
 from headrace.torch._fallback import shown
 from headrace.torch._work import Rates, Work, share
@@ -33,6 +36,12 @@ class GraphReport:
     programs: int = 0
     operators: int = 0
     left: list[Left] = field(default_factory=list)
+    #: The predicted time of its operators in PyTorch.
+    microseconds: float = 0.0
+    #: Counts the graphs of the same function, from 1: beyond 1 it was compiled again.
+    compile: int = 1
+    #: The condition of the graph before that a call did not meet.
+    why_again: str = ""
 
     @property
     def summary(self) -> str:
@@ -41,14 +50,35 @@ class GraphReport:
 
     def __str__(self) -> str:
         head = f"{self.name} ({self.operators} operators) {self.summary}"
-        return "\n".join([head, *(f"  {each}" for each in self.left)])
+        again = f"  compile {self.compile}, because of {self.why_again}"
+        left = (f"  {each}" for each in self.left)
+        return "\n".join([head, *([again] if self.compile > 1 else []), *left])
 
 
 class Report(list[GraphReport]):
     """Reports of graphs in the order in which they were compiled."""
 
+    @property
+    def compiles(self) -> int:
+        """The number of compilations, each of a graph."""
+        return len(self)
+
+    @property
+    def again(self) -> int:
+        """The number of compilations for sizes or values that no graph before was made for."""
+        return sum(each.compile > 1 for each in self)
+
+    @property
+    def compiled(self) -> float:
+        """The share of all graphs' work that programs of Headrace do."""
+        total = sum(each.microseconds for each in self)
+        return sum(each.compiled * each.microseconds for each in self) / total if total else 0.0
+
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) or "no graph has been compiled"
+        if not self:
+            return "no graph has been compiled"
+        times = f"{self.compiles} compilation{'s' if self.compiles != 1 else ''}"
+        return "\n".join([f"{times}, {self.again} of them again", *map(str, self)])
 
 
 def percent(part: float) -> str:
@@ -86,7 +116,20 @@ class Tally:
         part = share(self.done, whole, self.rates) if self.rest.operators else 1.0
         if not self.programs:
             part = 0.0
-        return GraphReport(name, part, self.programs, whole.operators, left)
+        time = whole.microseconds(self.rates)
+        return GraphReport(name, part, self.programs, whole.operators, left, time, *this_compile())
+
+
+def this_compile() -> tuple[int, str]:
+    """Which compilation of its function this is, and why there is another, as PyTorch tells."""
+    current = CompileContext.current_compile_id()
+    number = (current.frame_compile_id or 0) + 1 if current else 1
+    if number == 1:
+        return 1, ""
+    known = getattr(get_metrics_context(), "_metrics", {})
+    reason = known.get("recompile_reason") or "a condition that PyTorch does not name"
+    condition = reason.strip().splitlines()[0].partition("  #")[0]
+    return number, condition.partition(": ")[2].strip() or condition
 
 
 #: Of the graphs compiled last.

@@ -117,6 +117,7 @@ ProcessorDescription describeHost() {
   processor.name = host.name();
   processor.speeds = speedsOfFamily(host.vendor, host.family, host.model);
   processor.vectorBytes = level == levels.end() ? 16 : int64_t{16} << (level - levels.begin());
+  processor.pairsBf16 = hostHas("avx512bf16");
   processor.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   auto set = [](double &bytes, int which) {
     if (long found = ::sysconf(which); found > 0)
@@ -155,6 +156,8 @@ Rates derivedRates(const ProcessorDescription &processor) {
   rates.nearCacheBytes = processor.nearBytes;
   rates.coreCacheBytes = processor.coreBytes;
   rates.f32 = rates.narrow = speeds(vector / 4);
+  if (processor.pairsBf16)
+    rates.narrow[static_cast<size_t>(OperationKind::Product)] *= 2;
   rates.f64 = speeds(vector / 8);
   // Cores have their own caches; about three of them use up what the memory gives.
   double cores = processor.threads, shared = std::min(cores, 3.0);

@@ -33,6 +33,8 @@ struct ProcessorDescription {
   /// Caches: nearest, a core's own, shared by all.
   double nearBytes = 32 << 10, coreBytes = 1 << 20, sharedBytes = 16 << 20;
   CoreSpeeds speeds{};
+  /// Whether an instruction multiplies pairs of bf16, as many vectors per cycle as of f32.
+  bool pairsBf16 = false;
 };
 
 /// This machine's CPU, as far as the system tells.

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <bit>
 #include <cmath>
@@ -128,6 +129,10 @@ public:
     for (auto [argument, value] : llvm::zip(body.getArguments(), arguments))
       lanes[argument] = std::move(value);
     for (Operation &op : body.without_terminator()) {
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        runLoop(loop);
+        continue;
+      }
       Lanes result = evaluate(&op);
       if (surroundings.observer)
         surroundings.observer->changeScalar(op, result);
@@ -137,6 +142,21 @@ public:
     for (Value value : body.getTerminator()->getOperands())
       yielded.push_back(at(value));
     return yielded;
+  }
+
+  /// A loop has as many iterations for every element.
+  void runLoop(scf::ForOp loop) {
+    auto bound = [&](Value value) { return count == 0 ? 0 : integers(value)[0]; };
+    int64_t begin = bound(loop.getLowerBound()), end = bound(loop.getUpperBound());
+    std::vector<Lanes> carried;
+    for (Value start : loop.getInitArgs())
+      carried.push_back(at(start));
+    for (int64_t i = begin; i < end; i += bound(loop.getStep())) {
+      carried.insert(carried.begin(), integerResult(64, [&](int64_t) { return i; }));
+      carried = run(*loop.getBody(), std::move(carried));
+    }
+    for (auto [result, value] : llvm::zip(loop.getResults(), carried))
+      lanes[result] = std::move(value);
   }
 
   Lanes evaluate(Operation *op) {

@@ -102,7 +102,10 @@ private:
     else
       for (size_t i = 0; i < operationKinds; ++i)
         rates.f64[i] = before.f64[i] * rates.f32[i] / before.f32[i];
-    rates.narrow = rates.f32; // computed in single
+    // Computed in single, except for products of pairs.
+    rates.narrow = rates.f32;
+    constexpr auto product = static_cast<size_t>(OperationKind::Product);
+    rates.narrow[product] *= before.narrow[product] / before.f32[product];
     if (libraryAvailable("openblas")) {
       measureLibrary(DType::F32, rates.libraryF32);
       if (effort.everything)

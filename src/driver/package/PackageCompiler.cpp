@@ -202,6 +202,9 @@ struct CompiledPackage::Impl {
     if (samples.empty())
       samples = randomSamples(*model, fixed);
     TriedSplitModel tried = trySplitModel(*model, name, samples, fixed);
+    for (const std::string &note : tried.notes)
+      if (settings.note)
+        settings.note(note);
     for (size_t i = 0; i < tried.programs.size(); ++i) {
       if (settings.progress)
         settings.progress(name + ", program " + std::to_string(i + 1) + " of " +

@@ -33,6 +33,8 @@ struct PackageSettings {
   std::function<std::vector<std::vector<RuntimeValue>>(const Model &)> samplesOf;
   /// Whether `writeIr` will be called.
   bool keepsIr = false;
+  /// Called with a line on sizes that a split model's package does not serve.
+  std::function<void(const std::string &)> note;
   /// Called with a line on what is being compiled.
   std::function<void(const std::string &)> progress;
 };

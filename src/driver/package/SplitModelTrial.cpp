@@ -4,6 +4,7 @@
 #include "driver/programs/CompiledRegion.h"
 #include "package/GraphJson.h"
 #include "runtime/system/Error.h"
+#include "runtime/system/Listing.h"
 #include "runtime/system/Text.h"
 
 #include <algorithm>
@@ -53,6 +54,38 @@ PackagedTensor packaged(const ValueSpec &spec, const std::string &what, const Ru
   return result;
 }
 
+/// Dynamic dimensions of the model's inputs that regions serve some extents of: one if all samples
+/// had the same, multiples if the nodes ask for that.
+std::vector<std::string> restrictedSizes(const PackagedSplitModel &model) {
+  std::vector<std::string> notes;
+  const adaptive::Graph &graph = *model.graphs.front();
+  for (size_t i = 0; i < model.inputs.size(); ++i)
+    for (size_t d = 0; d < model.inputs[i].dims.size(); ++d) {
+      if (model.inputs[i].dims[d] >= 0)
+        continue;
+      std::set<std::string> extents;
+      int64_t step = 1;
+      for (const PackagedRegion &region : model.regions)
+        for (size_t k = 0; region.graph == 0 && k < region.region->inputs.size(); ++k) {
+          if (region.region->inputs[k] != graph.inputs[i])
+            continue;
+          step = std::max(step, region.region->steps[k][d]);
+          if (region.region->steps[k][d] == 0)
+            extents.insert(std::to_string(region.region->sizes[k][d]));
+        }
+      const std::string &name = model.inputs[i].dimNames[d];
+      std::string what = model.name + ": input " + inQuotes(model.inputs[i].name) + ", dimension " +
+                         std::to_string(d) + (name.empty() ? "" : " (" + inQuotes(name) + ")") +
+                         ": ";
+      if (!extents.empty())
+        notes.push_back(what + "the package serves " + listed(extents) +
+                        "; samples of different extents (--input) make the dimension dynamic");
+      else if (step > 1)
+        notes.push_back(what + "the package serves multiples of " + std::to_string(step));
+    }
+  return notes;
+}
+
 } // namespace
 
 TriedSplitModel trySplitModel(staged::StagedProgram &model, std::string name,
@@ -93,6 +126,7 @@ TriedSplitModel trySplitModel(staged::StagedProgram &model, std::string name,
       tried.model.regions.push_back({i, done, std::move(copy), {}});
       tried.programs.push_back(modelOf(*region).copyOfProgram());
     }
+  tried.notes = restrictedSizes(tried.model);
   return tried;
 }
 

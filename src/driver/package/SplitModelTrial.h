@@ -10,6 +10,7 @@ namespace headrace {
 struct TriedSplitModel {
   PackagedSplitModel model; ///< its regions have no programs yet
   std::vector<LevelOneProgram> programs; ///< of the regions, in order
+  std::vector<std::string> notes;        ///< on dynamic dimensions whose extents are restricted
 };
 
 /// Runs the model with each sample until no further region is made: from the second sample on, sizes

@@ -5,7 +5,7 @@
 namespace headrace {
 
 CompiledRegion::CompiledRegion(LevelOneProgram program, const Settings &settings)
-    : model(std::move(program), settings) {}
+    : part(program.part), model(std::move(program), settings) {}
 
 bool CompiledRegion::accepts(std::span<const Tensor> inputs) const {
   try {
@@ -16,8 +16,10 @@ bool CompiledRegion::accepts(std::span<const Tensor> inputs) const {
   }
 }
 
-Model &modelOf(const adaptive::Region &region) {
-  return static_cast<CompiledRegion &>(*region.code).model;
+CompiledRegion &codeOf(const adaptive::Region &region) {
+  return static_cast<CompiledRegion &>(*region.code);
 }
+
+Model &modelOf(const adaptive::Region &region) { return codeOf(region).model; }
 
 } // namespace headrace

@@ -23,10 +23,12 @@ public:
   }
   Explanation explain() override { return model.explain(); }
 
+  const std::string part; // the program's
   Model model;
 };
 
-/// The model of a region that the compiler made.
+/// The code of a region that the compiler made, and its model.
+CompiledRegion &codeOf(const adaptive::Region &region);
 Model &modelOf(const adaptive::Region &region);
 
 } // namespace headrace

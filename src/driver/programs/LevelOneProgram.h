@@ -16,10 +16,6 @@
 
 namespace headrace {
 
-namespace onnx {
-struct Model;
-}
-
 struct LevelOneProgram {
   std::string name; // for messages and reports
   std::shared_ptr<mlir::MLIRContext> context;
@@ -37,11 +33,6 @@ struct LevelOneProgram {
   /// Name, symbols of any size allowed, inputs and outputs.
   Program interface() const;
 };
-
-/// Imports a model that was read. Throws Error, and DataDependentError if it needs several
-/// programs.
-LevelOneProgram importModel(const std::shared_ptr<const onnx::Model> &file, const std::string &name,
-                            const Settings &settings);
 
 /// Reads and imports a file that is one program. Throws Error.
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings);

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 
+using namespace mlir;
+
 namespace headrace {
 
 /// An input that is an initializer, too, is a constant, unless it is given.
@@ -71,6 +73,42 @@ ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
   return result;
 }
 
+static LevelOneProgram asProgram(const std::shared_ptr<MLIRContext> &context,
+                                 const onnx::Model &file, const std::string &name,
+                                 OwningOpRef<ModuleOp> module) {
+  LevelOneProgram program{name, context, std::move(module)};
+  std::vector<Tensor> weights;
+  for (const onnx::Initializer &initializer : file.graph.initializers)
+    weights.push_back(initializer.tensor);
+  program.files = filesHolding(weights);
+  return program;
+}
+
+/// The model as one program; nothing if it depends on data, and then `reason` says how.
+static std::optional<LevelOneProgram> importModel(const std::shared_ptr<const onnx::Model> &file,
+                                                  const std::string &name, const Settings &settings,
+                                                  std::string &reason) {
+  std::shared_ptr<MLIRContext> context = contextFor(findTarget(settings.target));
+  CompilerSection section;
+  onnx::ImportedModel imported = onnx::importModel(*file, *context, name);
+  if (imported.dependence) {
+    reason = imported.dependence->error.what();
+    return std::nullopt;
+  }
+  LevelOneProgram program = asProgram(context, *file, name, std::move(imported.module));
+  // What was read is kept for those alone that need it again.
+  auto isGuarded = [](const Symbol &symbol) { return symbol.min > 0 || symbol.max < INT64_MAX; };
+  if (std::ranges::any_of(program.interface().symbols, isGuarded))
+    program.importFor = [context, file, name](const SizeRanges &sizes) {
+      CompilerSection section;
+      onnx::ImportedModel again = onnx::importModel(*file, *context, name, sizes);
+      if (again.dependence)
+        throw again.dependence->error;
+      return asProgram(context, *file, name, std::move(again.module));
+    };
+  return program;
+}
+
 ModelFile programOf(onnx::Model file, const std::string &name, const Settings &settings,
                     Prefer prefer) {
   std::string reason;
@@ -81,11 +119,8 @@ ModelFile programOf(onnx::Model file, const std::string &name, const Settings &s
   bool isInStages = staged::StagedProgram::isNeededFor(*read) ||
                     (isFree && staged::StagedProgram::isCheaperFor(*read, settings.target));
   if (!isInStages)
-    try {
-      return {importModel(read, name, settings), nullptr, read->metadata, std::move(declared), {}};
-    } catch (const onnx::DataDependentError &error) {
-      reason = error.what(); // its values or sizes come with the data: in stages, then
-    }
+    if (std::optional<LevelOneProgram> program = importModel(read, name, settings, reason))
+      return {std::move(program), nullptr, read->metadata, std::move(declared), {}};
   std::map<std::string, std::string> metadata = read->metadata;
   return {std::nullopt,
           std::make_shared<staged::StagedProgram>(name, std::move(*read), settings, reason),

@@ -12,6 +12,10 @@
 
 namespace headrace {
 
+namespace onnx {
+struct Model;
+}
+
 struct ModelFile {
   std::optional<LevelOneProgram> program;
   std::shared_ptr<staged::StagedProgram> staged; // if it needs several programs

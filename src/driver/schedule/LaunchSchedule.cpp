@@ -51,12 +51,17 @@ std::vector<LaunchSchedule::Launch> LaunchSchedule::launchesWith(const std::stri
   KernelNames kernels;
   for (auto launch : scheduled.entry().getOps<hr::LaunchOp>()) {
     auto module = scheduled.program->lookupSymbol<ModuleOp>(launch.getKernel());
-    auto text = [&](StringRef name) { return module->getAttrOfType<StringAttr>(name).getValue(); };
+    // A kernel without launches of its own, such as a recurrence, has no recipe.
+    auto text = [&](StringRef name) {
+      auto value = module->getAttrOfType<StringAttr>(name);
+      return value ? value.getValue() : StringRef();
+    };
     std::string lines =
         namedInProgram(text(kRecipeAttr), kernels.next(launch.getName()), text(kRootStageAttr));
     for (StringRef line : llvm::split(StringRef(lines).rtrim(), '\n')) {
       auto [stage, said] = line.split(':');
-      result.push_back({stage.str(), said.trim().str()});
+      if (!stage.empty())
+        result.push_back({stage.str(), said.trim().str()});
     }
   }
   return result;

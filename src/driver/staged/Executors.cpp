@@ -22,4 +22,18 @@ RoundedExecutor::runRegion(const std::shared_ptr<const adaptive::Region> &region
   return results;
 }
 
+std::vector<Tensor> SizeExecutor::runRegion(const std::shared_ptr<const adaptive::Region> &region,
+                                            std::span<const Tensor> inputs) {
+  Model &model = modelOf(*region);
+  std::vector<int64_t> symbols = model.bind(inputs);
+  std::vector<Tensor> results;
+  for (const TensorSpec &spec : model.outputs()) {
+    Shape shape;
+    for (const DimExpr &dim : spec.dims)
+      shape.push_back(dim.evaluate(symbols));
+    results.push_back(Tensor::allocate(spec.dtype, std::move(shape)));
+  }
+  return results;
+}
+
 } // namespace headrace::staged

@@ -24,4 +24,11 @@ private:
   double scale;
 };
 
+/// Computes nothing: gives results of the right types and sizes.
+class SizeExecutor : public adaptive::Executor {
+public:
+  std::vector<Tensor> runRegion(const std::shared_ptr<const adaptive::Region> &region,
+                                std::span<const Tensor> inputs) override;
+};
+
 } // namespace headrace::staged

@@ -18,8 +18,36 @@ using adaptive::asSizes, adaptive::GraphNode, adaptive::integerAt, adaptive::Nee
 std::shared_ptr<const Region> RegionBuilder::build() {
   for (Opening opening : {Opening::SizesAndValues, Opening::Sizes, Opening::Multiples})
     if (auto open = similar ? buildOpen(opening) : nullptr)
-      return open;
+      return opening == Opening::Multiples ? withFinerSteps(open) : open;
   return import(Opening::None);
+}
+
+/// The region with sizes that are multiples of less, if the same nodes can do with that: of a batch
+/// of images any number, their height and width multiples of 32.
+std::shared_ptr<Region> RegionBuilder::withFinerSteps(std::shared_ptr<Region> open) {
+  for (size_t i = 0; i < open->inputs.size(); ++i)
+    for (size_t d = 0; d < open->steps[i].size(); ++d) {
+      int64_t step = open->steps[i][d];
+      if (step <= 1 || open->inputs[i] < 0)
+        continue;
+      std::pair<int64_t, int64_t> sizes = {sizesBefore(open->inputs[i])->at(d), open->sizes[i][d]};
+      if (finestSteps.contains(sizes))
+        continue;
+      int64_t &finest = finestSteps[sizes];
+      for (finest = 1; finest < step; finest *= 2)
+        if (auto finer = buildOpen(Opening::Multiples); finer && finer->nodes == open->nodes) {
+          open = finer;
+          break;
+        }
+    }
+  return open;
+}
+
+/// The input's sizes when the similar region was made; null if it had no such input.
+const Shape *RegionBuilder::sizesBefore(int value) const {
+  auto found = std::find(similar->inputs.begin(), similar->inputs.end(), value);
+  return found == similar->inputs.end() ? nullptr
+                                        : &similar->sizes[found - similar->inputs.begin()];
 }
 
 /// Null if operators need their sizes, or these sizes are outside of what they take.
@@ -70,6 +98,8 @@ std::shared_ptr<Region> RegionBuilder::import(Opening asked, const SizeRanges &s
         importNode(i);
     }
     importer = nullptr;
+    if (region->nodes.empty() && frame.waiting)
+      return nullptr;
     if (region->nodes.empty())
       throw InternalError("a graph has no node that can run next");
     chooseOutputs();
@@ -121,11 +151,9 @@ static int64_t commonStep(int64_t a, int64_t b) {
 void RegionBuilder::addInput(int value, const Tensor &tensor) {
   const Shape *before = nullptr, *stepsBefore = nullptr;
   if (opening != Opening::None) {
-    auto found = std::find(similar->inputs.begin(), similar->inputs.end(), value);
-    if (found != similar->inputs.end()) {
-      before = &similar->sizes[found - similar->inputs.begin()];
-      stepsBefore = &similar->steps[found - similar->inputs.begin()];
-    }
+    before = sizesBefore(value);
+    if (before)
+      stepsBefore = &similar->steps[before - similar->sizes.data()];
   }
   std::vector<onnx::StageImporter::Size> sizes;
   Shape steps;
@@ -134,8 +162,13 @@ void RegionBuilder::addInput(int value, const Tensor &tensor) {
     bool isOpen = before && before->size() > i && ((*stepsBefore)[i] != 0 || (*before)[i] != size);
     auto &added = sizes.emplace_back();
     if (isOpen) {
-      if (opening == Opening::Multiples)
-        added.step = commonStep((*stepsBefore)[i] > 1 ? (*stepsBefore)[i] : (*before)[i], size);
+      if (opening == Opening::Multiples) {
+        auto finest = finestSteps.find({(*before)[i], size});
+        added.step =
+            finest != finestSteps.end()
+                ? finest->second
+                : commonStep((*stepsBefore)[i] > 1 ? (*stepsBefore)[i] : (*before)[i], size);
+      }
       added.symbol = "n" + std::to_string((*before)[i]) + "_" + std::to_string(size) + "_" +
                      std::to_string(added.step);
     } else {
@@ -210,8 +243,11 @@ void RegionBuilder::importNode(size_t index) {
     int needed = refusal->needed.empty() ? -1 : graph.find(refusal->needed);
     if (needed < 0)
       throw refusal->error;
-    if (computed.contains(needed))
+    if (computed.contains(needed) || !frame.isKnown(needed)) {
+      if (frame.waiting)
+        (*frame.waiting)[index] = needed;
       return;
+    }
     const Tensor &tensor = *frame.tensor(needed);
     bool isGiven = std::any_of(region->needed.begin(), region->needed.end(),
                                [&](const auto &given) { return given.value == needed; });

@@ -1,10 +1,11 @@
 // Makes the region of the nodes that can be computed next: imports as many as possible.
 #pragma once
 
-#include "adaptive/Graph.h"
 #include "driver/staged/OnnxGraph.h"
 #include "frontend/onnx/import/StageImporter.h"
 
+#include "adaptive/Graph.h"
+#include <map>
 #include <set>
 
 namespace headrace::staged {
@@ -24,6 +25,8 @@ public:
 private:
   enum class Opening { None, Multiples, Sizes, SizesAndValues };
   std::shared_ptr<adaptive::Region> buildOpen(Opening opening);
+  std::shared_ptr<adaptive::Region> withFinerSteps(std::shared_ptr<adaptive::Region> open);
+  const Shape *sizesBefore(int value) const;
   std::shared_ptr<adaptive::Region> import(Opening opening, const SizeRanges &sizes = {});
   bool moveBesideGuards(SizeRanges &sizes) const;
   bool isReady(size_t node) const;
@@ -39,6 +42,8 @@ private:
   const adaptive::Graph &graph;
   const adaptive::Graph::Frame &frame;
   const adaptive::Region *similar;
+  /// The divisor of a size that nodes can do with, by the sizes then and now.
+  std::map<std::pair<int64_t, int64_t>, int64_t> finestSteps;
 
   // Of the import that is under way.
   Opening opening = Opening::None;

@@ -4,6 +4,7 @@
 
 #include "driver/Model.h"
 #include "driver/staged/OnnxGraph.h"
+#include "package/Contents.h"
 
 namespace headrace::staged {
 
@@ -56,12 +57,14 @@ public:
   void finishCompiling() const;
   /// The graph that runs, shared with whoever packs it.
   std::shared_ptr<adaptive::Graph> graph() const { return {onnxGraph, &onnxGraph->graph}; }
-  /// A report on them, at the sizes that they were made for. Throws Error before the first run.
-  Explanation explain() const;
+  /// A report on them, at the sizes that they were made for. Before the first run, or if sizes are
+  /// given: on those that a call with these sizes (or size hints) reaches whatever the data are.
+  Explanation explain(const Sizes &sizes) const;
   /// The nodes of the host by name, and how many others there are.
   std::string text() const;
 
 private:
+  adaptive::Preview preview(const Sizes &sizes, Explanation &report) const;
   const std::vector<onnx::ValueInfo> &outputs() const { return model.file.graph.outputs; }
 
   SplitModelFile model;

@@ -95,6 +95,19 @@ Integers Call::integers(const std::string &wanted, const Integers &otherwise) co
   return fixed(sizes(wanted), "argument '" + wanted + "' of " + name);
 }
 
+/// As many 64-bit integers take 512 MB.
+constexpr int64_t mostListed = 1 << 26;
+
+int64_t Call::listed(std::span<const int64_t> sizes) const {
+  int64_t total = 1;
+  for (int64_t each : sizes) {
+    require(each >= 0, "sizes that are not negative");
+    if (__builtin_mul_overflow(total, each, &total) || total > mostListed)
+      unsupported(name + " of so many elements");
+  }
+  return total;
+}
+
 static std::optional<Size> sizeIn(const Value &value) {
   if (const auto *number = value.as<int64_t>())
     return *number;
@@ -214,7 +227,7 @@ Node Call::numbers(std::span<const double> values, Shape shape, DType type) cons
 
 Node Call::iota(const Size &size) const {
   auto count = known(size);
-  if (!count)
+  if (!count || *count > mostListed)
     return b.scan("sum", full(1, DType::I64, {size}), 0, true, false);
   Integers values(*count);
   for (int64_t i = 0; i < *count; ++i)

@@ -103,6 +103,11 @@ public:
       unsupported(name + ": expected " + what);
   }
   [[noreturn]] void unsupported(const std::string &what) const { throw Unsupported(what); }
+  /// The product of these sizes: a number of elements that the program has one by one.
+  int64_t listed(std::span<const int64_t> sizes) const;
+  int64_t listed(std::initializer_list<int64_t> sizes) const {
+    return listed(std::span(sizes.begin(), sizes.size()));
+  }
   /// The sizes as integers; unsupported if one is dynamic.
   Integers fixed(std::span<const Size> sizes, const std::string &what) const;
 

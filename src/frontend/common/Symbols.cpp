@@ -36,8 +36,13 @@ bool Symbols::requireNonNegative(AffineExpr expr) {
   if (auto constant = constantValue(normalized(expr)))
     return *constant >= 0;
   auto bound = boundOfNonNegative(expr);
-  if (!bound)
-    return false;
+  if (!bound) {
+    // Every symbol is its least value and something that is not negative.
+    SmallVector<AffineExpr> shifted;
+    for (auto [i, low] : llvm::enumerate(least))
+      shifted.push_back(getAffineSymbolExpr(i, context) + low);
+    return headrace::isNonNegative(normalized(expr.replaceSymbols(shifted)));
+  }
   int64_t &low = least[bound->symbol], &high = most[bound->symbol];
   if (bound->isLeast ? bound->value > high : bound->value < low)
     return false;

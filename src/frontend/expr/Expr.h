@@ -53,7 +53,8 @@ enum class Op : uint8_t {
   // More
   Select,
   Read,  // an element of a stage
-  Reduce // of the operand along axes
+  Tuple, // the values that a user's reduction takes together
+  Reduce // of the operand along axes; of a tuple, one component
 };
 
 struct Node;
@@ -97,7 +98,7 @@ struct Node {
   unsigned depth = 1;
   std::vector<Expr> operands = {};
   double number = 0;   // of a float
-  int64_t integer = 0; // of an integer or bool; which argument
+  int64_t integer = 0; // of an integer or bool; which argument or component
   std::shared_ptr<const SizeInfo> size = nullptr;
   std::shared_ptr<const AxisInfo> axis = nullptr;
   std::shared_ptr<const StageInfo> stage = nullptr;

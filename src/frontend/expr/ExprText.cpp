@@ -8,11 +8,12 @@ namespace headrace::expr {
 
 const char *nameOf(Op op) {
   static constexpr const char *names[] = {
-      "number", "size", "position", "argument", "-",  "~",  "abs",
+      "number", "size", "position", "argument", "-",     "~",     "abs",
 #define HEADRACE_FUNCTION(Id, name, ...) #name,
 #include "runtime/scalar/Functions.def"
-      "cast",   "+",    "-",        "*",        "/",  "//", "%",   "**",     "min",  "max",   "<",
-      "<=",     ">",    ">=",       "==",       "!=", "&",  "|",   "select", "read", "reduce"};
+      "cast",   "+",    "-",        "*",        "/",     "//",    "%",   "**",
+      "min",    "max",  "<",        "<=",       ">",     ">=",    "==",  "!=",
+      "&",      "|",    "select",   "read",     "tuple", "reduce"};
   static_assert(std::size(names) == static_cast<size_t>(Op::Reduce) + 1);
   return names[static_cast<size_t>(op)];
 }
@@ -99,7 +100,9 @@ private:
       text += expr->axis->name.empty() ? "axis" : expr->axis->name;
       return;
     case Op::Argument:
-      text += expr->integer == 0 ? "a" : "b";
+      text += expr->integer % 2 == 0 ? "a" : "b";
+      if (expr->integer >= 2)
+        text += std::to_string(expr->integer / 2);
       return;
     case Op::Neg:
     case Op::Not:
@@ -114,6 +117,11 @@ private:
       text += (expr->stage->name.empty() ? "tensor" : expr->stage->name) + "[";
       list(operands);
       text += "]";
+      return;
+    case Op::Tuple:
+      text += "(";
+      list(operands);
+      text += ")";
       return;
     case Op::Reduce:
       return addReduction(expr);

@@ -34,6 +34,7 @@ private:
     FlatStage flat{stage, name, nullptr, body};
     if (body.op() == Op::Reduce) {
       flat.reduction = body->reduction;
+      flat.component = static_cast<size_t>(body->integer);
       extend(scope, body);
       flat.value = body.operands()[0];
     }
@@ -114,7 +115,8 @@ private:
       indices.push_back(fromZero ? Expr(scope[i]) : Expr(scope[i]) - scope[i]->low);
     }
     info->body = reduce;
-    stages.push_back({info, info->name, reduce->reduction, value.expr});
+    stages.push_back(
+        {info, info->name, reduce->reduction, value.expr, static_cast<size_t>(reduce->integer)});
     result.expr = Stage(info).read(std::move(indices));
     return result;
   }

@@ -11,8 +11,10 @@ struct FlatStage {
   std::string name;
   /// Null if nothing is reduced.
   std::shared_ptr<const Reduction> reduction;
-  /// The value at a point, free of reductions.
+  /// The value at a point, free of reductions; a tuple if tuples are reduced.
   Expr value;
+  /// The component of the tuple that is the stage's result.
+  size_t component = 0;
 };
 
 /// The stage, preceded by those made of reductions inside it, which are named after it. Throws

@@ -2,7 +2,7 @@
 
 #include "dialect/ops/systems/Systems.h"
 #include "frontend/common/ProgramWriter.h"
-#include "frontend/expr/StageWriter.h"
+#include "frontend/expr/ScanWriter.h"
 
 #include <set>
 
@@ -20,10 +20,12 @@ std::vector<StagePtr> reachable(const std::vector<Stage> &outputs) {
   std::vector<Expr> work;
   std::set<const Node *> seen;
   auto visit = [&](auto &self, const StagePtr &stage) -> void {
-    if (!found.try_emplace(stage->serial, stage).second)
+    if (stage->isSelf || !found.try_emplace(stage->serial, stage).second)
       return;
     if (!stage->body.isNull())
       work.push_back(stage->body);
+    if (stage->recurrence)
+      work.push_back(stage->recurrence->initial);
     if (stage->systems)
       for (const StagePtr &operand : {stage->systems->matrix, stage->systems->right})
         self(self, operand);
@@ -104,6 +106,12 @@ private:
     try {
       if (stage->systems) {
         values[stage.get()] = solution(*stage);
+        return;
+      }
+      if (stage->recurrence) {
+        const std::string &name = names[stage.get()];
+        OperatorBuilder operators = operatorsOf(name, "stage");
+        values[stage.get()] = writeScan(stage, name, operators, writer.symbols, sizes, values);
         return;
       }
       for (const FlatStage &flat : flattened(stage, names[stage.get()])) {

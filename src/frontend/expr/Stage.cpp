@@ -98,23 +98,56 @@ Stage placeholder(std::vector<Expr> shape, DType dtype, const std::string &name)
       StageInfo{name, std::move(shape), dtype, nextSerial(), {}, {}}));
 }
 
+/// The axes of a stage, named by the parameters of its function.
+static std::vector<Axis> axesOf(const std::string &what, const std::vector<Expr> &shape,
+                                const std::vector<std::string> &names) {
+  checkShape(what, shape);
+  if (!names.empty() && names.size() != shape.size())
+    throw Error(ErrorKind::InvalidArgument,
+                what + ": expected a function of " + std::to_string(shape.size()) +
+                    " parameters, one for each dimension, got " + std::to_string(names.size()));
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < shape.size(); ++i)
+    axes.push_back(axis(shape[i], names.empty() ? "i" + std::to_string(i) : names[i]));
+  return axes;
+}
+
 Stage compute(std::vector<Expr> shape, const PointFunction &body, const std::string &name,
               std::vector<std::string> axisNames) {
   std::string what = "stage " + quoted(name, "without a name");
-  checkShape(what, shape);
-  if (!axisNames.empty() && axisNames.size() != shape.size())
-    throw Error(ErrorKind::InvalidArgument,
-                what + ": expected a function of " + std::to_string(shape.size()) +
-                    " parameters, one for each dimension, got " + std::to_string(axisNames.size()));
-  StageInfo info{name, shape, DType::Bool, 0, {}, {}};
-  std::vector<Expr> point;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    std::string axisName = axisNames.empty() ? "i" + std::to_string(i) : axisNames[i];
-    info.axes.push_back(axis(shape[i], axisName));
-    point.push_back(info.axes.back());
-  }
-  info.body = body(point);
+  StageInfo info{name, shape, DType::Bool, 0, axesOf(what, shape, axisNames), {}};
+  info.body = body({info.axes.begin(), info.axes.end()});
   info.dtype = info.body.dtype();
+  info.serial = nextSerial();
+  return Stage(std::make_shared<const StageInfo>(std::move(info)));
+}
+
+/// A number takes the type; anything else must have it.
+static Expr ofType(const Expr &value, DType type, const std::string &what, const char *part) {
+  if (!value->weak && value.dtype() != type)
+    throw Error(ErrorKind::TypeMismatch, what + ": expected " + part + " of type " +
+                                             std::string(headrace::nameOf(type)) + ", got " +
+                                             value.text() + " of type " +
+                                             std::string(headrace::nameOf(value.dtype())));
+  return cast(value, type);
+}
+
+Stage scan(std::vector<Expr> shape, DType dtype, const StepFunction &step,
+           const PointFunction &initial, const std::string &name,
+           std::vector<std::string> axisNames) {
+  std::string what = "stage " + quoted(name, "without a name");
+  if (shape.empty())
+    throw Error(ErrorKind::InvalidArgument,
+                what + ": expected a dimension for the steps, got no dimension");
+  StageInfo info{name, shape, dtype, 0, axesOf(what, shape, axisNames), {}};
+  StageInfo self{name.empty() ? "scan" : name, shape, dtype, nextSerial(), {}, {}};
+  self.isSelf = true;
+  Recurrence recurrence{std::make_shared<const StageInfo>(std::move(self)), {}};
+  std::vector<Expr> point(info.axes.begin(), info.axes.end());
+  recurrence.initial =
+      ofType(initial({point.begin() + 1, point.end()}), dtype, what, "initial values");
+  info.body = ofType(step(Stage(recurrence.self), point), dtype, what, "steps");
+  info.recurrence = std::make_shared<const Recurrence>(std::move(recurrence));
   info.serial = nextSerial();
   return Stage(std::make_shared<const StageInfo>(std::move(info)));
 }
@@ -131,7 +164,7 @@ Stage solve(const Stage &matrix, const Stage &right, bool complex, bool positive
 // Reductions
 //===----------------------------------------------------------------------===//
 
-static Expr reduceNode(const Expr &value, Reduction reduction) {
+static std::shared_ptr<const Reduction> checked(const Expr &value, Reduction reduction) {
   if (reduction.axes.empty())
     throw Error(ErrorKind::InvalidArgument,
                 "reduction of " + value.text() + ": expected an axis to reduce along, got none");
@@ -141,9 +174,13 @@ static Expr reduceNode(const Expr &value, Reduction reduction) {
       throw Error(ErrorKind::InvalidArgument, "reduction of " + value.text() + ": expected axis " +
                                                   quoted(axis->name, "without a name") +
                                                   " once, got it twice");
+  return std::make_shared<const Reduction>(std::move(reduction));
+}
+
+static Expr reduceNode(const Expr &value, Reduction reduction) {
   Node node{Op::Reduce, value.dtype()};
   node.operands = {value};
-  node.reduction = std::make_shared<const Reduction>(std::move(reduction));
+  node.reduction = checked(value, std::move(reduction));
   return makeNode(std::move(node));
 }
 
@@ -153,16 +190,16 @@ static Expr settled(const Expr &value, bool counts) {
 }
 
 Expr sum(const Expr &value, const std::vector<Axis> &axes) {
-  return reduceNode(settled(value, true), {Reduction::Kind::Sum, axes, {}, {}, {}, {}});
+  return reduceNode(settled(value, true), {Reduction::Kind::Sum, axes});
 }
 Expr product(const Expr &value, const std::vector<Axis> &axes) {
-  return reduceNode(settled(value, true), {Reduction::Kind::Product, axes, {}, {}, {}, {}});
+  return reduceNode(settled(value, true), {Reduction::Kind::Product, axes});
 }
 Expr minimum(const Expr &value, const std::vector<Axis> &axes) {
-  return reduceNode(settled(value, false), {Reduction::Kind::Min, axes, {}, {}, {}, {}});
+  return reduceNode(settled(value, false), {Reduction::Kind::Min, axes});
 }
 Expr maximum(const Expr &value, const std::vector<Axis> &axes) {
-  return reduceNode(settled(value, false), {Reduction::Kind::Max, axes, {}, {}, {}, {}});
+  return reduceNode(settled(value, false), {Reduction::Kind::Max, axes});
 }
 
 static Expr argument(DType type, int64_t which) {
@@ -171,28 +208,92 @@ static Expr argument(DType type, int64_t which) {
   return makeNode(std::move(leaf));
 }
 
+/// A user's reduction of values of these types, one or a tuple of several.
+static Reduction customReduction(const TupleReducer &reducer, const std::vector<Expr> &values,
+                                 const std::vector<Axis> &axes, const std::string &what) {
+  Reduction reduction{Reduction::Kind::Custom, axes, reducer.identity};
+  auto expectCount = [&](size_t count, const char *of) {
+    if (count != values.size())
+      throw Error(ErrorKind::InvalidArgument, what + ": expected " + of + " of " +
+                                                  std::to_string(values.size()) + " values, got " +
+                                                  std::to_string(count));
+  };
+  expectCount(reducer.identity.size(), "an identity");
+  for (size_t i = 0; i < values.size(); ++i) {
+    DType type = values[i].dtype();
+    const Expr &identity = reducer.identity[i];
+    if (identity.op() != Op::Number)
+      throw Error(ErrorKind::InvalidArgument,
+                  what + ": expected a number as identity, got " + identity.text());
+    if (!isFloat(type) && isFloat(identity.dtype()))
+      throw Error(ErrorKind::TypeMismatch, what + ": expected an identity of type " +
+                                               std::string(headrace::nameOf(type)) + ", got " +
+                                               identity.text());
+    auto which = static_cast<int64_t>(2 * i);
+    reduction.first.push_back(argument(type, which));
+    reduction.second.push_back(argument(type, which + 1));
+  }
+  reduction.combined = reducer.combine(reduction.first, reduction.second);
+  expectCount(reduction.combined.size(), "a function that returns a tuple");
+  for (size_t i = 0; i < values.size(); ++i) {
+    Expr &combined = reduction.combined[i];
+    DType type = values[i].dtype();
+    if (!combined->weak && combined.dtype() != type)
+      throw Error(ErrorKind::TypeMismatch, what + ": expected a reduction of values of type " +
+                                               std::string(headrace::nameOf(type)) +
+                                               " into one, got " +
+                                               std::string(headrace::nameOf(combined.dtype())));
+    combined = cast(combined, type);
+  }
+  return reduction;
+}
+
 Expr reduce(const Reducer &reducer, const Expr &value, const std::vector<Axis> &axes) {
   Expr settledValue = settled(value, false);
-  DType type = settledValue.dtype();
-  Reduction reduction{Reduction::Kind::Custom, axes, {}, argument(type, 0), argument(type, 1), {}};
-  std::string what = "reduction of " + value.text();
-  if (reducer.identity.op() != Op::Number)
-    throw Error(ErrorKind::InvalidArgument,
-                what + ": expected a number as identity, got " + reducer.identity.text());
-  bool isWhole = !isFloat(reducer.identity.dtype());
-  if (!isFloat(type) && !isWhole)
-    throw Error(ErrorKind::TypeMismatch, what + ": expected an identity of type " +
-                                             std::string(headrace::nameOf(type)) + ", got " +
-                                             reducer.identity.text());
-  reduction.initial = reducer.identity;
-  reduction.combined = reducer.combine(reduction.first, reduction.second);
-  if (!reduction.combined->weak && reduction.combined.dtype() != type)
-    throw Error(ErrorKind::TypeMismatch,
-                what + ": expected a reduction of values of type " +
-                    std::string(headrace::nameOf(type)) + " into one, got " +
-                    std::string(headrace::nameOf(reduction.combined.dtype())));
-  reduction.combined = cast(reduction.combined, type);
-  return reduceNode(settledValue, std::move(reduction));
+  using Tuple = TupleReducer::Tuple;
+  auto combine = [&](const Tuple &a, const Tuple &b) -> Tuple {
+    return {reducer.combine(a.front(), b.front())};
+  };
+  return reduceNode(settledValue, customReduction({combine, {reducer.identity}}, {settledValue},
+                                                  axes, "reduction of " + value.text()));
+}
+
+/// Sums in 16 bits soon stop growing.
+static Expr widened(const Expr &value) {
+  bool isHalf = value.dtype() == DType::F16 || value.dtype() == DType::BF16;
+  return isHalf ? cast(value, DType::F32) : settled(value, false);
+}
+
+/// Float literals of a tuple take the type of its other floats.
+static std::vector<Expr> withLiteralsConverted(std::vector<Expr> values) {
+  auto isFloatLiteral = [](const Expr &value) { return value->weak && isFloat(value.dtype()); };
+  for (const Expr &value : values)
+    if (value.dtype() == DType::F64 && !value->weak)
+      for (Expr &literal : values)
+        if (isFloatLiteral(literal))
+          literal = cast(literal, DType::F64);
+  return values;
+}
+
+std::vector<Expr> reduce(const TupleReducer &reducer, const std::vector<Expr> &values,
+                         const std::vector<Axis> &axes) {
+  if (values.empty())
+    throw Error(ErrorKind::InvalidArgument, "reduction: expected a tuple of values, got none");
+  Node tuple{Op::Tuple, values.front().dtype()};
+  for (const Expr &value : withLiteralsConverted(values))
+    tuple.operands.push_back(widened(value));
+  Expr all = makeNode(std::move(tuple));
+  auto reduction =
+      checked(all, customReduction(reducer, all.operands(), axes, "reduction of " + all.text()));
+  std::vector<Expr> components;
+  for (size_t i = 0; i < values.size(); ++i) {
+    Node node{Op::Reduce, all.operands()[i].dtype()};
+    node.operands = {all};
+    node.integer = static_cast<int64_t>(i);
+    node.reduction = reduction;
+    components.push_back(cast(makeNode(std::move(node)), values[i].dtype()));
+  }
+  return components;
 }
 
 } // namespace headrace::expr

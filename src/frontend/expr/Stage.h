@@ -42,6 +42,14 @@ struct Systems {
   bool complex = false, positiveDefinite = false;
 };
 
+/// A recurrence along the first dimension of its stage.
+struct Recurrence {
+  /// Stands for the stage itself in its body, which reads elements of earlier steps.
+  std::shared_ptr<const StageInfo> self;
+  /// The elements before the first step, over the axes of the stage but the first.
+  Expr initial;
+};
+
 /// A tensor: an input of the program, computed by an expression, or the solution of equations.
 struct StageInfo {
   std::string name;
@@ -54,8 +62,12 @@ struct StageInfo {
   Expr body;
   /// Null unless the stage solves linear systems.
   std::shared_ptr<const Systems> systems = nullptr;
+  /// Null unless the body is a step of a recurrence.
+  std::shared_ptr<const Recurrence> recurrence = nullptr;
+  /// Stands for the result of a recurrence inside its body.
+  bool isSelf = false;
 
-  bool isInput() const { return body.isNull() && !systems; }
+  bool isInput() const { return body.isNull() && !systems && !isSelf; }
 };
 
 class Stage {
@@ -84,6 +96,15 @@ using PointFunction = std::function<Expr(const std::vector<Expr> &)>;
 Stage compute(std::vector<Expr> shape, const PointFunction &body, const std::string &name = "",
               std::vector<std::string> axisNames = {});
 
+/// A step of a recurrence: from the tensor itself and a point, the value there.
+using StepFunction = std::function<Expr(const Stage &, const std::vector<Expr> &)>;
+/// A tensor that is computed step by step along its first dimension: `step` reads elements of the
+/// tensor itself that are a constant number of steps back; before the first step they are `initial`
+/// of the other indices.
+Stage scan(std::vector<Expr> shape, DType dtype, const StepFunction &step,
+           const PointFunction &initial, const std::string &name = "",
+           std::vector<std::string> axisNames = {});
+
 /// The solution x of a x = b for matrices [..., n, n] and right-hand sides [..., n, r] of f32 or
 /// f64. Complex ones have a last dimension of 2.
 Stage solve(const Stage &matrix, const Stage &right, bool complex, bool positiveDefinite,
@@ -94,9 +115,9 @@ struct Reduction {
   enum class Kind { Sum, Product, Min, Max, Custom };
   Kind kind;
   std::vector<Axis> axes;
-  Expr initial;
-  /// Custom: the two values, and what they become.
-  Expr first, second, combined;
+  /// Custom: the neutral values, the two values, and their reduction. Each has one component,
+  /// unless tuples are reduced.
+  std::vector<Expr> initial = {}, first = {}, second = {}, combined = {};
 };
 
 Expr sum(const Expr &value, const std::vector<Axis> &axes);
@@ -110,5 +131,15 @@ struct Reducer {
   Expr identity;
 };
 Expr reduce(const Reducer &reducer, const Expr &value, const std::vector<Axis> &axes);
+
+/// A user's reduction of tuples.
+struct TupleReducer {
+  using Tuple = std::vector<Expr>;
+  std::function<Tuple(const Tuple &, const Tuple &)> combine;
+  Tuple identity;
+};
+/// The components of the reduction of these values, which are reduced together.
+std::vector<Expr> reduce(const TupleReducer &reducer, const std::vector<Expr> &values,
+                         const std::vector<Axis> &axes);
 
 } // namespace headrace::expr

@@ -2,6 +2,7 @@
 
 #include "dialect/Combine.h"
 #include "dialect/SizeAlgebra.h"
+#include "dialect/ops/folds/Folds.h"
 #include "frontend/expr/IndexChecks.h"
 #include "frontend/expr/PaddingConditions.h"
 #include "frontend/expr/ScalarWriter.h"
@@ -13,7 +14,7 @@ using namespace mlir;
 
 namespace headrace::expr {
 
-static hr::ReduceKind kindOf(const Reduction &reduction) {
+hr::ReduceKind kindOf(const Reduction &reduction) {
   switch (reduction.kind) {
   case Reduction::Kind::Sum:
     return hr::ReduceKind::Sum;
@@ -24,6 +25,13 @@ static hr::ReduceKind kindOf(const Reduction &reduction) {
   default:
     return hr::ReduceKind::Max;
   }
+}
+
+TypedAttr numberAttr(const Expr &number, Type type) {
+  bool isWhole = !isFloat(number.dtype());
+  if (isa<FloatType>(type))
+    return FloatAttr::get(type, isWhole ? static_cast<double>(number->integer) : number->number);
+  return IntegerAttr::get(type, number->integer);
 }
 
 namespace {
@@ -43,6 +51,8 @@ public:
       reads.addDataIndex(index, accesses);
     stage.value = withoutPaddingConditions(stage.value, domain, sizes, accesses);
     reads.collect(stage.value, accesses);
+    if (stage.value.op() == Op::Tuple)
+      return writeFold();
     if (Value recognised = writeContract())
       return recognised;
     if (Value recognised = writeReduce())
@@ -175,6 +185,11 @@ private:
   }
 
   Value writeBody(OpBuilder &builder, ValueRange scalars, ValueRange tableArguments) {
+    return writeValues(builder, {stage.value}, scalars, tableArguments).front();
+  }
+
+  SmallVector<Value> writeValues(OpBuilder &builder, ArrayRef<Expr> exprs, ValueRange scalars,
+                                 ValueRange tableArguments) {
     auto read = [&](ScalarWriter &writer, const Expr &expr) -> Value {
       if (std::optional<size_t> operand = reads.operandOf(expr))
         return scalars[*operand];
@@ -187,18 +202,33 @@ private:
       return builder.create<hr::ElementOp>(ops.loc, toElementType(expr.dtype(), ops.context),
                                            tableArguments[reads.tableOf(expr)], indices);
     };
-    return ScalarWriter(builder, ops.loc, &domain, &sizes, read).write(stage.value);
+    ScalarWriter writer(builder, ops.loc, &domain, &sizes, read);
+    SmallVector<Value> written;
+    for (const Expr &expr : exprs)
+      written.push_back(writer.write(expr));
+    return written;
   }
 
   Value combine(OpBuilder &builder, Value first, Value second) {
     const Reduction &reduction = *stage.reduction;
     if (reduction.kind != Reduction::Kind::Custom)
       return hr::combineValues(builder, ops.loc, kindOf(reduction), first, second);
+    return combineTuples(builder, first, second).front();
+  }
+
+  /// The user's function of two tuples, or of two values.
+  SmallVector<Value> combineTuples(OpBuilder &builder, ValueRange first, ValueRange second) {
+    const Reduction &reduction = *stage.reduction;
     ScalarWriter writer(builder, ops.loc, nullptr, &sizes,
                         [&](ScalarWriter &, const Expr &expr) -> Value { failCombine(expr); });
-    writer.bind(reduction.first, first);
-    writer.bind(reduction.second, second);
-    return writer.write(reduction.combined);
+    SmallVector<Value> written;
+    for (size_t i = 0; i < first.size(); ++i) {
+      writer.bind(reduction.first[i], first[i]);
+      writer.bind(reduction.second[i], second[i]);
+    }
+    for (const Expr &combined : reduction.combined)
+      written.push_back(writer.write(combined));
+    return written;
   }
 
   [[noreturn]] void failCombine(const Expr &expr) const {
@@ -209,25 +239,66 @@ private:
 
   TypedAttr initialValue() const {
     const Reduction &reduction = *stage.reduction;
-    Type type = elementType();
     if (reduction.kind != Reduction::Kind::Custom)
-      return hr::neutralValue(kindOf(reduction), type);
-    const Expr &initial = reduction.initial;
-    bool isWhole = !isFloat(initial.dtype());
-    if (isa<FloatType>(type))
-      return ops.builder.getFloatAttr(type, isWhole ? static_cast<double>(initial->integer)
-                                                    : initial->number);
-    return ops.builder.getIntegerAttr(type, initial->integer);
+      return hr::neutralValue(kindOf(reduction), elementType());
+    return numberAttr(reduction.initial.front(), elementType());
   }
 
-  Value writeCompute() {
+  /// A reduction of tuples: one component of it.
+  Value writeFold() {
     OpBuilder &b = ops.builder;
+    auto [inputs, maps] = operandsAndMaps();
+    SmallVector<Type> types;
+    SmallVector<Attribute> initial;
+    for (auto [value, neutral] : llvm::zip(stage.value.operands(), stage.reduction->initial)) {
+      types.push_back(toElementType(value.dtype(), ops.context));
+      initial.push_back(numberAttr(neutral, types.back()));
+    }
+    ArrayRef<AffineExpr> all = domain.getSizes();
+    RankedTensorType type =
+        ops.checkedType(all.drop_back(domain.reduced()), types[stage.component]);
+    auto op = b.create<hr::FoldOp>(ops.loc, type, inputs, reads.tables(),
+                                   symbolMap(all, ops.context), b.getAffineMapArrayAttr(maps),
+                                   stage.component, domain.reduced(), b.getArrayAttr(initial));
+    OpBuilder::InsertionGuard guard(b);
+    Block *body = addBody(op.getBody(), inputs);
+    ValueRange arguments = body->getArguments();
+    b.create<hr::YieldOp>(ops.loc, writeValues(b, stage.value.operands(),
+                                               arguments.take_front(inputs.size()),
+                                               arguments.drop_front(inputs.size())));
+    SmallVector<Type> two(types);
+    llvm::append_range(two, types);
+    Block *combined =
+        b.createBlock(&op.getCombine(), {}, two, SmallVector<Location>(two.size(), ops.loc));
+    ValueRange tuples = combined->getArguments();
+    b.create<hr::YieldOp>(ops.loc, combineTuples(b, tuples.take_front(types.size()),
+                                                 tuples.drop_front(types.size())));
+    return named(ops, op.getResult(), stage.name, domain.axisNames());
+  }
+
+  std::pair<SmallVector<Value>, SmallVector<AffineMap>> operandsAndMaps() const {
     SmallVector<Value> inputs;
     SmallVector<AffineMap> maps;
     for (const StageOperand &operand : reads.operands()) {
       inputs.push_back(operand.value);
       maps.push_back(operand.map);
     }
+    return {inputs, maps};
+  }
+
+  /// A block with an element of each input and each table as arguments.
+  Block *addBody(Region &region, ValueRange inputs) {
+    Block *body = ops.builder.createBlock(&region);
+    for (Value input : inputs)
+      body->addArgument(cast<RankedTensorType>(input.getType()).getElementType(), ops.loc);
+    for (Value table : reads.tables())
+      body->addArgument(table.getType(), ops.loc);
+    return body;
+  }
+
+  Value writeCompute() {
+    OpBuilder &b = ops.builder;
+    auto [inputs, maps] = operandsAndMaps();
     ArrayRef<AffineExpr> all = domain.getSizes();
     RankedTensorType type = ops.checkedType(all.drop_back(domain.reduced()), elementType());
     auto op =
@@ -235,11 +306,7 @@ private:
                                 b.getAffineMapArrayAttr(maps), domain.reduced(),
                                 stage.reduction ? initialValue() : TypedAttr());
     OpBuilder::InsertionGuard guard(b);
-    Block *body = b.createBlock(&op.getBody());
-    for (Value input : inputs)
-      body->addArgument(cast<RankedTensorType>(input.getType()).getElementType(), ops.loc);
-    for (Value table : reads.tables())
-      body->addArgument(table.getType(), ops.loc);
+    Block *body = addBody(op.getBody(), inputs);
     ValueRange arguments = body->getArguments();
     Value value =
         writeBody(b, arguments.take_front(inputs.size()), arguments.drop_front(inputs.size()));

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
@@ -28,8 +29,32 @@ struct OpenSize {
   size_t index;
 };
 using Size = std::variant<int64_t, OpenSize>;
-using Sizes = std::vector<Size>;
-using Integers = std::vector<int64_t>;
+
+/// A vector without access beyond its end: such an access throws std::out_of_range. Calls that
+/// contradict themselves, as a file may contain them, end there.
+template <typename T> class Checked : public std::vector<T> {
+public:
+  using std::vector<T>::vector;
+  Checked(std::vector<T> elements) : std::vector<T>(std::move(elements)) {}
+  T &operator[](size_t i) { return this->at(i); }
+  const T &operator[](size_t i) const { return this->at(i); }
+  T &front() { return this->at(0); }
+  const T &front() const { return this->at(0); }
+  T &back() { return this->at(this->size() - 1); }
+  const T &back() const { return this->at(this->size() - 1); }
+  Checked first(size_t count) const { return part(0, count); }
+  Checked last(size_t count) const { return part(this->size() - count, count); }
+  Checked from(size_t start) const { return part(start, this->size() - start); }
+
+private:
+  Checked part(size_t start, size_t count) const {
+    if (start > this->size() || count > this->size() - start)
+      throw std::out_of_range("part of a list");
+    return Checked(this->begin() + start, this->begin() + start + count);
+  }
+};
+using Sizes = Checked<Size>;
+using Integers = Checked<int64_t>;
 
 /// How a window moves over an image: one number per spatial dimension; the pads are all low ones,
 /// then all high ones.

@@ -64,6 +64,11 @@ struct MissedOptimization {
   std::optional<double> microseconds = {};
 };
 
+/// A node of a split model whose program depends on data, so that a run has to show it.
+struct UnknownNode {
+  std::string node, reason;
+};
+
 /// The compiler's report on a program; `headrace explain` and `Model.explain` show it.
 struct Explanation {
   std::string name;
@@ -88,6 +93,10 @@ struct Explanation {
   /// The machine parameters that choices were made with: the processor, whether they were derived or
   /// measured, and their hash; empty for a program compiled elsewhere.
   std::string rates;
+  /// The nodes that a report before the first run knows nothing about, and how many others read
+  /// their results.
+  std::vector<UnknownNode> knownAfterRun;
+  size_t followers = 0;
   /// Milliseconds spent per phase, in order; empty for a program compiled elsewhere.
   std::vector<std::pair<std::string, double>> phaseMilliseconds;
 };

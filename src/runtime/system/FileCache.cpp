@@ -65,11 +65,15 @@ bool makePrivateFolder(const fs::path &folder) {
          status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-FileCache FileCache::user(std::string extension, uintmax_t limit) {
+std::optional<fs::path> userCacheFolder() {
   std::optional<fs::path> folder = userFolder();
   if (folder && !makePrivateFolder(*folder))
     folder.reset();
-  return FileCache(folder, std::move(extension), limit);
+  return folder;
+}
+
+FileCache FileCache::user(std::string extension, uintmax_t limit) {
+  return FileCache(userCacheFolder(), std::move(extension), limit);
 }
 
 std::string FileCache::key(std::initializer_list<std::string_view> parts) { return digest(parts); }

@@ -14,6 +14,9 @@ namespace headrace {
 /// may write to. An existing directory or file is never changed.
 bool makePrivateFolder(const std::filesystem::path &folder);
 
+/// The user's directory for caches (FileCache::user); nothing if there is none.
+std::optional<std::filesystem::path> userCacheFolder();
+
 /// A directory of files by key, of about `limit` bytes in all. They are written atomically and
 /// checked when read: a damaged or foreign one counts as absent. A failure here never fails the
 /// caller.

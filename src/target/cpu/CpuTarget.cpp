@@ -96,6 +96,8 @@ void addBufferPasses(OpPassManager &manager, const Target &target) {
 
 void addLoweringPasses(OpPassManager &manager, const Target &target) {
   manager.addPass(createCpuCallIntrinsicsPass());
+  if (target.machine().policy.pairsTerms)
+    manager.addNestedPass<func::FuncOp>(createCpuPairProductsPass());
   manager.addNestedPass<func::FuncOp>(createCpuLowerVectorsPass());
   CpuCopyRowsPassOptions rows;
   rows.vectorBytes = target.machine().vectorBytes;

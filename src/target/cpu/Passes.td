@@ -92,6 +92,11 @@ def CpuCallIntrinsicsPass : Pass<"cpu-call-intrinsics", "::mlir::ModuleOp"> {
   let summary = "calls of the user's functions where recipes ask for intrinsics";
 }
 
+def CpuPairProductsPass : Pass<"cpu-pair-products", "::mlir::func::FuncOp"> {
+  let summary = "adds products of bf16 in pairs by the CPU's instruction";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def CpuLowerVectorsPass : Pass<"cpu-lower-vectors", "::mlir::func::FuncOp"> {
   let summary = "lowers vectors of any rank to vectors of the machine";
 }

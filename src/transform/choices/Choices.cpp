@@ -118,13 +118,26 @@ void giveRecipe(func::FuncOp program, const ProgramRecipe &recipe) {
   writeKernels(program, recipe.kernels);
 }
 
+std::vector<ProgramStep> stepsToFollow(func::FuncOp program) {
+  std::vector<ProgramStep> steps;
+  if (auto entries = program->getAttrOfType<ArrayAttr>(kGivenAttr))
+    for (auto entry : entries.getAsRange<ArrayAttr>())
+      steps.push_back({wordOf(entry, 1), wordOf(entry, 2), wordOf(entry, 3), lineOf(entry)});
+  return steps;
+}
+
+bool plansGreedily(func::FuncOp program) {
+  std::string step = ProgramStep{verbs::plan.name.str(), verbs::plan.subject.str(), "greedily"}.text();
+  auto choices = program->getAttrOfType<ArrayAttr>(kChoicesAttr);
+  return choices && llvm::is_contained(choices.getAsValueRange<StringAttr>(), StringRef(step));
+}
+
 bool followsWherePossible(func::FuncOp program) { return program->hasAttr(kWherePossibleAttr); }
 
 Choices::Choices(func::FuncOp program)
     : program(program), names(program.getBody().front()), explains(program->hasAttr(kExplainAttr)) {
-  if (auto entries = program->getAttrOfType<ArrayAttr>(kGivenAttr))
-    for (auto entry : entries.getAsRange<ArrayAttr>())
-      given.push_back({{wordOf(entry, 1), wordOf(entry, 2), wordOf(entry, 3), lineOf(entry)}});
+  for (const ProgramStep &step : stepsToFollow(program))
+    given.push_back({step});
   if (auto entries = program->getAttrOfType<ArrayAttr>(kGivenKernelsAttr))
     for (auto entry : entries.getAsRange<ArrayAttr>())
       kernels.push_back({wordOf(entry, 1), wordOf(entry, 2), lineOf(entry),
@@ -190,6 +203,8 @@ std::optional<std::string> Choices::scheduleOf(StringRef name) {
 void Choices::note(StringRef verb, Operation *op, StringRef object) {
   made.push_back(ProgramStep{verb.str(), nameOf(op).str(), object.str()}.text());
 }
+
+void Choices::note(const ProgramStep &step) { made.push_back(step.text()); }
 
 void Choices::noteMissed(StringRef verb, Operation *op, StringRef object, const Twine &reason,
                          AffineExpr bytes, std::optional<double> microseconds) {

@@ -30,6 +30,10 @@ inline constexpr llvm::StringLiteral kKernelAttr = "hr.called";
 /// Puts what a recipe says on the program, for the passes to follow. Throws Error if it names a
 /// kind of operators that does not exist, or if two of its lines contradict each other.
 void giveRecipe(mlir::func::FuncOp program, const ProgramRecipe &recipe);
+/// The steps of the recipe that no pass has followed yet.
+std::vector<ProgramStep> stepsToFollow(mlir::func::FuncOp program);
+/// Whether kernels are planned without a search for faster plans: `plan kernels greedily` was followed.
+bool plansGreedily(mlir::func::FuncOp program);
 /// Whether steps that cannot be followed are passed over.
 bool followsWherePossible(mlir::func::FuncOp program);
 
@@ -55,6 +59,8 @@ public:
   std::optional<std::string> scheduleOf(llvm::StringRef kernel);
 
   void note(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object = "");
+  /// A step that was followed, as the recipe has it.
+  void note(const ProgramStep &step);
   /// A choice that was not made, why, and the bytes (null: not known) and microseconds that it would
   /// have saved. Kept where someone wants to know.
   void noteMissed(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object,

@@ -223,8 +223,11 @@ private:
   /// Whether the first plan is to be improved, as it is unless the recipe says otherwise.
   bool plansByTime() {
     bool isByTime = true;
-    for (const ProgramStep &step : choices.take(verbs::plan))
+    for (const ProgramStep &step : choices.take(verbs::plan)) {
       isByTime = step.object != "greedily";
+      if (!isByTime)
+        choices.note(step);
+    }
     return isByTime;
   }
 
@@ -263,8 +266,10 @@ private:
     std::optional<std::string> axis = choices.wanted(verbs::walk, op);
     if (!axis)
       return std::nullopt;
-    if (*axis == kNothing)
+    if (*axis == kNothing) {
+      standing.push_back(op);
       return KernelGroup::Walk{};
+    }
     std::string known;
     for (unsigned dim = 0; dim < rules.movementOf(op).domain.size(); ++dim) {
       if (axisName(op, dim) == *axis)
@@ -354,6 +359,8 @@ private:
       if (std::optional<KernelGroup::Walk> walk = group.walkOfRoot())
         choices.note(verbs::walk, group.root(), axisName(group.root(), *walk->dim));
     }
+    for (Operation *op : standing)
+      choices.note(verbs::walk, op, kNothing);
   }
 
   /// Notes fusions that were rejected on the way and are not there in the end either.
@@ -393,7 +400,7 @@ private:
     FusionDecision decision;
   };
   llvm::DenseSet<Operation *> given;
-  SmallVector<Operation *> walks; // that are to go through rows
+  SmallVector<Operation *> walks, standing; // that are to go through rows, and that are not to
   llvm::MapVector<Operation *, Fusion> fusions;
   SmallVector<UnsupportedFusion> refusals;
 };

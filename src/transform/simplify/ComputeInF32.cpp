@@ -14,6 +14,12 @@
 // Why: a sum of ones in f16 stops at 2048 and one in bf16 at 256, exp overflows f16 at 11.1, and
 // CPUs compute in f32 anyway, rounding after every step. Every front end gets it here, and
 // none decides for itself.
+// If the machine adds pairs of products of bf16 to sums in f32 (`pairs`), such products keep both
+// factors: half of the bytes, and twice the products per instruction.
+//   %y = hr.conv %x, %w : bf16
+// becomes
+//   %s = hr.conv %x, %w {accumulator = f32} : (bf16, bf16) -> f32 ; %y = hr.map(%s) { truncf }
+//
 // When it hurts: products on tensor cores read narrow numbers and accumulate them in f32
 // themselves; devices keep theirs narrow (`products` is off) until SumInSingle gives them wide
 // sums.
@@ -223,10 +229,10 @@ private:
     OpBuilder b(op);
     Location loc = op->getLoc();
     IRMapping operands;
-    bool isNarrow = false;
+    bool isNarrow = false, inPairs = pairs && addsPairs(op);
     for (Value operand : op->getOperands()) {
       Value wide = operandOf(op, operand);
-      if (isHalf(wide.getType()) && isStreamedWeight(op, operand))
+      if (isHalf(wide.getType()) && (inPairs || isStreamedWeight(op, operand)))
         isNarrow = true;
       else if (isHalf(wide.getType()))
         wide = createMap(b, loc, wide, [&](OpBuilder &inner, ValueRange v) -> Value {
@@ -237,8 +243,44 @@ private:
     Operation *wide = b.clone(*op, operands);
     wide->getResult(0).setType(inSingle(op->getResult(0).getType()));
     if (isNarrow)
-      cast<hr::ContractOp>(wide).setAccumulatorAttr(TypeAttr::get(b.getF32Type()));
+      wide->setAttr("accumulator", TypeAttr::get(b.getF32Type()));
     replace(b, op, wide->getResult(0));
+  }
+
+  /// Whether sums along a dimension of this size are mostly pairs.
+  static bool isMostlyPairs(AffineExpr size) {
+    constexpr int64_t kEnough = 16;
+    std::optional<int64_t> known = constantValue(size);
+    return !known || *known % 2 == 0 || *known >= kEnough;
+  }
+
+  /// Whether both factors are bf16, and the terms of a sum adjacent in the first of them. Images
+  /// will have their channels last.
+  bool addsPairs(Operation *op) {
+    if (!isa<hr::ContractOp, hr::ConvOp>(op))
+      return false;
+    bool areNarrow = llvm::all_of(op->getOperands(), [&](Value operand) {
+      return getElementTypeOrSelf(operandOf(op, operand)).isBF16();
+    });
+    if (auto conv = dyn_cast<hr::ConvOp>(op)) {
+      SymbolicShape filter = shapeOf(conv.getFilter());
+      bool isFirst = conv.getLayout() == hr::ChannelLayout::First;
+      return areNarrow && conv.getGroups() == 1 &&
+             isMostlyPairs(filter[isFirst ? 1 : filter.size() - 2]);
+    }
+    auto maps =
+        llvm::to_vector(cast<hr::ContractOp>(op).getMaps().getAsValueRange<AffineMapAttr>());
+    if (!areNarrow || maps[0].getNumResults() == 0 || maps[2].getNumResults() == 0)
+      return false;
+    auto isSummed = [&](AffineExpr dim) {
+      return !maps[2].isFunctionOfDim(cast<AffineDimExpr>(dim).getPosition());
+    };
+    // The factor that has the columns of the result comes second.
+    unsigned column = cast<AffineDimExpr>(maps[2].getResults().back()).getPosition();
+    bool isSwapped = maps[0].isFunctionOfDim(column) && !maps[1].isFunctionOfDim(column);
+    AffineMap first = maps[isSwapped];
+    return first.getNumResults() > 0 && isSummed(first.getResults().back()) &&
+           isMostlyPairs(shapeOf(op->getOperand(isSwapped)).back());
   }
 
   /// Whether the operand is a constant that the product mostly waits for: it stays as it is, half

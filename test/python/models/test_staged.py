@@ -328,13 +328,6 @@ def test_compress_outside_of_the_axis_is_an_error(load) -> None:
         model(x, np.array([False, False, False, True]))
 
 
-@pytest.mark.parametrize("gradient", [hr.grad, hr.vjp])
-def test_a_model_in_stages_has_no_gradient(load, gradient) -> None:
-    model = load("m (float[N] x) => (float y) { i = NonZero(x) y = Cast<to=1>(i) }")
-    with pytest.raises(hr.UnsupportedError, match="expected a model that is one program"):
-        gradient(model)(np.ones(2, np.float32))
-
-
 # Strings
 
 
@@ -393,9 +386,9 @@ def test_functions_of_the_model_are_written_out(load) -> None:
     same(model(x), x + x)
 
 
-def test_gradients_are_refused_in_one_sentence(load) -> None:
+def test_reports_on_one_program_are_refused_in_one_sentence(load) -> None:
     model = load("m (float[N] x, int64[1] a) => (float y) { y = ReduceSum<keepdims=0>(x, a) }")
-    for ask in (lambda: hr.vjp(model), lambda: model.ir("kernels"), lambda: model.weights):
+    for ask in (lambda: model.ir("kernels"), lambda: model.weights):
         with pytest.raises(hr.UnsupportedError, match="split into several programs"):
             ask()
 
@@ -426,12 +419,35 @@ def test_a_package_takes_and_returns_numbers(load, tmp_path: Path) -> None:
         hr.write_package(tmp_path / "model.onnx", tmp_path / "model.hrpkg")
 
 
-def test_a_report_on_the_stages_needs_a_run(load) -> None:
+def test_a_report_before_a_run_shows_what_sizes_tell(load) -> None:
     model = load("m (float[N] x, int64[1] a) => (float y) { r = Exp(x) y = ReduceSum(r, a) }")
-    with pytest.raises(hr.Error, match="expected a run"):
-        model.explain()
+    report = model.explain()
+    assert [kernel["operators"] for kernel in report["kernels"]] == [["Exp_r"]]
+    (unknown,) = report["known_after_run"]
+    assert "ReduceSum" in unknown["node"] and unknown["reason"] == "needs the value of 'a'"
     model(np.ones(4, np.float32), np.array([0]))
-    assert "stage 1" in str(model.explain())
+    report = model.explain()
+    assert all(kernel["name"].startswith("region 1: ") for kernel in report["kernels"])
+    assert report["known_after_run"] == []
+
+
+def test_a_report_before_a_run_is_for_the_given_sizes(load) -> None:
+    model = load(
+        "m (float[N,8] x) => (float[M,8] y) {"
+        "  zero = Constant<value_float=0.0>()"
+        "  e = Exp(x)"
+        "  s = ReduceMax<keepdims=0>(e)"
+        "  c = Greater(s, zero)"
+        "  y = If(c) <then_branch = a () => (float[P,8] p) { p = Sqrt(e) },"
+        "             else_branch = b () => (float[Q,8] q) { n = NonZero(e) q = Tile(e, n) }>"
+        "}"
+    )
+    report = model.explain(N=5)
+    assert report["before"]["operations"] > 0
+    written = [kernel["bytes_written"] for kernel in report["kernels"]]
+    assert 5 * 8 * 4 in written
+    assert any("host" in unknown["reason"] for unknown in report["known_after_run"])
+    assert not model.compiled_versions
 
 
 def test_inputs_are_checked_against_what_is_declared(load) -> None:

@@ -78,6 +78,39 @@ def test_results_are_rounded_once(case: tuple, kind: str, tmp_path: Path) -> Non
     assert distance <= max(0.51 * unit, 2.0**-25 if kind == "f16" else 0) + slope
 
 
+# Tiles of one and of several vectors with lanes left over, an odd number of terms, one row.
+PRODUCTS = [
+    ("MatMul", [(7, 33), (33, 19)], {}),
+    ("MatMul", [(5, 64), (64, 40)], {}),
+    ("MatMul", [(1, 18), (18, 32)], {}),
+    ("MatMul", [(3, 5, 16), (3, 16, 11)], {}),
+    ("MatMul", [(30, 2), (2, 96)], {}),
+    ("Gemm", [(16, 9), (16, 34)], {"transA": 1}),
+    ("Gemm", [(9, 26), (35, 26)], {"transB": 1}),
+    ("Conv", [(1, 8, 9, 7), (36, 8, 3, 3)], {"pads": [1, 1, 1, 1]}),
+    ("Conv", [(2, 17, 8, 8), (10, 17, 2, 3)], {"strides": [2, 2]}),
+    ("Conv", [(1, 6, 9, 9), (33, 6, 3, 3)], {"dilations": [2, 2]}),
+    ("Conv", [(2, 32, 6, 6), (64, 32, 1, 1)], {}),
+    ("Conv", [(1, 12, 11), (21, 4, 3)], {"group": 3}),
+    ("Conv", [(1, 6, 4, 5, 5), (7, 6, 2, 2, 2)], {}),
+    ("ConvTranspose", [(1, 8, 5, 5), (8, 6, 3, 3)], {"strides": [2, 2]}),
+]
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.parametrize("case", PRODUCTS, ids=lambda case: f"{case[0]}{case[1]}")
+def test_products_of_any_shape_agree_with_the_reference(
+    case: tuple, kind: str, tmp_path: Path
+) -> None:
+    operator, shapes, attributes = case
+    random = np.random.default_rng(0)
+    inputs = [random.standard_normal(shape).astype(TYPES[kind][0]) for shape in shapes]
+    found, expected = run(tmp_path, operator, inputs, kind, **attributes)
+    unit = 2.0 ** (-10 if kind == "f16" else -7)
+    distance = np.abs(found.astype(np.float64) - expected.astype(np.float64)).max()
+    assert distance <= 1.01 * unit * np.abs(expected.astype(np.float64)).max()
+
+
 @pytest.mark.parametrize("kind", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("integer", ["i8", "i32", "i64"])
 def test_floats_beyond_the_integers_become_the_nearest_integer(

@@ -169,11 +169,17 @@ def test_concatenations_of_very_many_are_put_together_in_parts(load):
 def test_chains_of_products_are_walked_whatever_their_length(tmp_path):
     """The axes of all products together have more points than 64 bits count."""
     weights = [(f"w{i}", np.eye(32, dtype=np.float32)[::-1].copy()) for i in range(14)]
-    products = chain(lambda i, x, y: [helper.make_node("MatMul", [x, f"w{i}"], [y])], 14, ["rows", 32], weights)
+    products = chain(
+        lambda i, x, y: [helper.make_node("MatMul", [x, f"w{i}"], [y])], 14, ["rows", 32], weights
+    )
     onnx.save(products, tmp_path / "model.onnx")
     run = subprocess.run(
         [sys.executable, "-c", KINDS, str(tmp_path / "model.onnx")],
-        env={**os.environ, "HEADRACE_RATES": str(MACHINES / "slow-memory.json"), "HEADRACE_THREADS": "1"},
+        env={
+            **os.environ,
+            "HEADRACE_RATES": str(MACHINES / "slow-memory.json"),
+            "HEADRACE_THREADS": "1",
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -350,8 +350,46 @@ def test_inputs_that_share_memory() -> None:
 
     run = compiled(step)
     assert_same(run(torch.ones(4), torch.ones(4)), torch.full((4,), 2.0))
-    with left_to_pytorch("shares memory with another"):
+    with left_to_pytorch("whose elements share memory"):
         assert_same(go(run), go(step))
+
+
+def test_an_input_of_repeated_elements_is_changed() -> None:
+    """PyTorch fills it, but copies nothing to it."""
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        x.fill_(0.5)
+        return x * 2
+
+    def go(run: Callable) -> list[torch.Tensor]:
+        x = torch.ones(1, 3).expand(4, 3)
+        return [run(x), x]
+
+    with left_to_pytorch("whose elements share memory"):
+        assert_same(go(compiled(step)), go(step))
+
+
+def test_a_result_in_another_order_is_changed_later() -> None:
+    """It is not a view for autograd, which forbids changes of views that a function has made."""
+
+    def ordered(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return x.transpose(0, 1) * w + 1
+
+    def needed(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return (x.transpose(0, 1) * w).exp()
+
+    def go(run: Callable) -> list[Any]:
+        x = torch.linspace(0, 1, 6).double().reshape(2, 3).requires_grad_()
+        y = run(x, torch.full((2,), 2.0).double())
+        y.mul_(x.detach().T)
+        return [y, torch.autograd.grad(y.sum(), x)]
+
+    assert_same(go(compiled(ordered)), go(ordered))
+    # Backward reads a tensor of its own, so that this is right where eager mode raises an error.
+    y, (gradient,) = go(compiled(needed))
+    x = torch.linspace(0, 1, 6).double().reshape(2, 3)
+    w = torch.full((2, 1), 2.0).double()
+    assert_same([y.detach(), gradient], [((x * w).exp() * x).T, (x * w).exp() * x * w])
 
 
 @pytest.mark.parametrize("leaf", [True, False], ids=["from a parameter", "with a gradient"])

@@ -25,9 +25,7 @@ def split_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_compile, "pays", lambda *_: True)
     is_written = _lower.is_written
     hidden = ("aten.erfinv.default", "aten.nextafter.default", "aten.nextafter_.default")
-    monkeypatch.setattr(
-        _lower, "is_written", lambda op: str(op) not in hidden and is_written(op)
-    )
+    monkeypatch.setattr(_lower, "is_written", lambda op: str(op) not in hidden and is_written(op))
     _report.forget_reports()
 
 
@@ -321,6 +319,19 @@ def test_the_report_tells_what_is_left() -> None:
     assert left.what == "aten.erfinv.default" and 0 < left.share < 1
     assert left.place is not None and left.place[0] == __file__
     assert "compiled to 2 programs" in str(report())
+
+
+def test_the_report_counts_compilations() -> None:
+    """Sizes that change once become dynamic; further sizes compile nothing."""
+    run = torch.compile(lambda x: x.softmax(-1), backend="headrace")
+    for rows in (3, 4, 5, 6):
+        run(normal(rows, 4))
+    assert (report().compiles, report().again) == (2, 1)
+    run(normal(3, 4).float())
+    assert report().again == 2 and [graph.compile for graph in report()] == [1, 2, 3]
+    assert not report()[0].why_again and "dtype mismatch" in report()[2].why_again
+    assert "compile 2, because of tensor 'x' size mismatch" in str(report())
+    assert report().compiled == 1 and report()[0].microseconds > 0
 
 
 def test_a_dry_run_changes_nothing() -> None:

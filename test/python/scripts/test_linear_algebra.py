@@ -116,7 +116,9 @@ def test_attention_is_given_to_the_library_where_its_scores_leave_the_caches(
     )
     environment = {**os.environ, "HEADRACE_RATES": str(MACHINES / "slow-memory.json")}
     command = [sys.executable, "-c", KINDS, str(path)]
-    kinds = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    kinds = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout
     assert (kinds.split() == ["openblas.attention"]) == library, kinds
     model = hr.load(path, expansion="openblas" if library else "generated")
     q, k, v = (random(*shape, seed=i).astype(np.float32) for i in range(3))

@@ -1,5 +1,6 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(compute-in-f32))' %s | FileCheck %s
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(compute-in-f32{products=false}))' %s | FileCheck %s --check-prefix=DEVICE
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(compute-in-f32{pairs=true}))' %s | FileCheck %s --check-prefix=PAIRS
 // RUN: hr-opt --split-input-file --pass-pipeline='builtin.module(func.func(keep-answers,compute-in-f32,compare-answers))' %s -o /dev/null
 
 // Before: a softmax in half precision.
@@ -87,4 +88,40 @@ func.func @product(%a: tensor<4x8xf16>, %b: tensor<8x2xf16>) -> tensor<4x2xf16> 
                                 affine_map<(m, n, k) -> (m, n)>]
        : (tensor<4x8xf16>, tensor<8x2xf16>) -> tensor<4x2xf16>
   return %0 : tensor<4x2xf16>
+}
+
+// A CPU that adds pairs of products of bf16 to sums in f32: both factors stay as they are.
+// CHECK-LABEL: func.func @pairs
+// CHECK: hr.contract {{.*}} : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+// PAIRS-LABEL: func.func @pairs
+// PAIRS: hr.contract %arg0, %arg1 {{.*}}accumulator = f32{{.*}} : (tensor<4x8xbf16>, tensor<8x2xbf16>) -> tensor<4x2xf32>
+// PAIRS: arith.truncf
+func.func @pairs(%a: tensor<4x8xbf16>, %b: tensor<8x2xbf16>) -> tensor<4x2xbf16> {
+  %0 = hr.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+    affine_map<(m, n, k) -> (m, n)>] : (tensor<4x8xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>
+  return %0 : tensor<4x2xbf16>
+}
+
+// Not if the terms of a row are not adjacent, nor if there are few of them and one is left over.
+// PAIRS-LABEL: func.func @apart
+// PAIRS: hr.contract {{.*}} : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+// PAIRS: hr.contract {{.*}} : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+func.func @apart(%a: tensor<8x4xbf16>, %b: tensor<8x2xbf16>, %c: tensor<4x3xbf16>,
+                 %d: tensor<3x2xbf16>) -> (tensor<4x2xbf16>, tensor<4x2xbf16>) {
+  %0 = hr.contract %a, %b maps [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>,
+    affine_map<(m, n, k) -> (m, n)>] : (tensor<8x4xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>
+  %1 = hr.contract %c, %d maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+    affine_map<(m, n, k) -> (m, n)>] : (tensor<4x3xbf16>, tensor<3x2xbf16>) -> tensor<4x2xbf16>
+  return %0, %1 : tensor<4x2xbf16>, tensor<4x2xbf16>
+}
+
+// Convolutions of many channels, but not of each channel by itself.
+// PAIRS-LABEL: func.func @images
+// PAIRS: hr.conv {{.*}} : (tensor<1x8x5x5xbf16>, tensor<4x8x3x3xbf16>) -> tensor<1x4x3x3xf32>
+// PAIRS: hr.conv {{.*}} : (tensor<1x8x5x5xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x3x3xf32>
+func.func @images(%x: tensor<1x8x5x5xbf16>, %w: tensor<4x8x3x3xbf16>, %v: tensor<8x1x3x3xbf16>)
+    -> (tensor<1x4x3x3xbf16>, tensor<1x8x3x3xbf16>) {
+  %0 = hr.conv channels_first %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x5x5xbf16>, tensor<4x8x3x3xbf16>) -> tensor<1x4x3x3xbf16>
+  %1 = hr.conv channels_first %x, %v {dilations = array<i64: 1, 1>, groups = 8 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x5x5xbf16>, tensor<8x1x3x3xbf16>) -> tensor<1x8x3x3xbf16>
+  return %0, %1 : tensor<1x4x3x3xbf16>, tensor<1x8x3x3xbf16>
 }

@@ -16,6 +16,8 @@ void addBenchCommand(CLI::App &app, Action &action);
 void addVerifyCommand(CLI::App &app, Action &action);
 void addExplainCommand(CLI::App &app, Action &action);
 void addExploreCommand(CLI::App &app, Action &action);
+void addOptimizeCommand(CLI::App &app, Action &action);
+void addBlameCommand(CLI::App &app, Action &action);
 void addMachineCommand(CLI::App &app, Action &action);
 void addVtaCommand(CLI::App &app, Action &action);
 void addQuantizeCommand(CLI::App &app, Action &action);

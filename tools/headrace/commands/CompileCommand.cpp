@@ -163,6 +163,8 @@ int compileModels(CompileOptions options, const CLI::App &command) {
       return samplesOf(model, inputs);
     };
   options.settings.progress = [](const std::string &what) { showStatus("compiling " + what); };
+  std::vector<std::string> notes;
+  options.settings.note = [&](const std::string &note) { notes.push_back(note); };
   std::vector<fs::path> models(options.models.begin(), options.models.end());
   CompiledPackage package = CompiledPackage::compile(models, options.settings);
   showStatus("linking");
@@ -176,6 +178,8 @@ int compileModels(CompileOptions options, const CLI::App &command) {
   for (const fs::path &path : written)
     fmt::print("wrote {} ({})\n", printable(path.string()),
                withPrefix(static_cast<double>(bytesOf(path)), "B"));
+  for (const std::string &note : notes)
+    fmt::print("note: {}\n", printable(note));
   return 0;
 }
 

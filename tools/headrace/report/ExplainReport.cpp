@@ -144,6 +144,17 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
     fmt::print("ops/byte for {}; --size gives other values\n", open);
 }
 
+/// What a report on a split model before its first run leaves out.
+void printKnownAfterRun(const Explanation &explanation) {
+  if (explanation.knownAfterRun.empty())
+    return;
+  fmt::print("\nknown after a run only:\n");
+  for (const UnknownNode &node : explanation.knownAfterRun)
+    fmt::print("  {}: {}\n", printable(node.node), printable(node.reason));
+  if (explanation.followers > 0)
+    fmt::print("  and {} nodes that read their results\n", explanation.followers);
+}
+
 void printPhases(const Explanation &explanation) {
   Table table({{"phase", Table::Align::Left}, {"time"}});
   double total = 0;
@@ -218,7 +229,9 @@ json bufferJson(const BufferReport &buffer, const Amounts &amounts) {
 json explanationJson(const Explanation &explanation, const Sizes &sizes) {
   Amounts amounts(explanation.symbols, sizes);
   json kernels = json::array(), phases = json::array(), reasons = json::array();
-  json buffers = json::array();
+  json buffers = json::array(), unknown = json::array();
+  for (const UnknownNode &node : explanation.knownAfterRun)
+    unknown.push_back({{"node", node.node}, {"reason", node.reason}});
   for (const BufferReport &buffer : explanation.buffers)
     buffers.push_back(bufferJson(buffer, amounts));
   for (const MissedOptimization &why : explanation.missedOptimizations)
@@ -242,6 +255,8 @@ json explanationJson(const Explanation &explanation, const Sizes &sizes) {
           {"peak_bytes", explanation.peakBytes >= 0 ? json(explanation.peakBytes) : json()},
           {"constant_bytes", explanation.constantBytes},
           {"buffers", buffers},
+          {"known_after_run", unknown},
+          {"followers", explanation.followers},
           {"phases", phases}};
 }
 
@@ -285,6 +300,7 @@ void printTables(const Explanation &explanation, const Sizes &sizes) {
   printMovement(explanation, amounts);
   fmt::print("\n");
   printKernels(explanation, amounts);
+  printKnownAfterRun(explanation);
   if (explanation.phaseMilliseconds.empty()) // compiled elsewhere
     return;
   fmt::print("\n");

@@ -1,4 +1,5 @@
-// Reference evaluation of the general structured operator.
+// Reference evaluation of the general structured operators.
+#include "dialect/ops/folds/Folds.h"
 #include "dialect/scalar/ScalarBody.h"
 #include "runtime/system/Interruption.h"
 
@@ -13,14 +14,16 @@ static constexpr int64_t kBlock = 4096;
 namespace {
 
 /// Walks the results in blocks; the reduced dimensions one point at a time, in order.
-class ComputeEvaluator {
+template <class Op> class PointEvaluator {
 public:
-  ComputeEvaluator(ComputeOp op, Tensors operands, Sizes symbols)
-      : op(op), operands(operands), symbols(symbols),
+  /// The result is a component of the tuple that a point has; most have one value.
+  PointEvaluator(Op op, ArrayRef<Attribute> initial, size_t component, Tensors operands,
+                 Sizes symbols)
+      : op(op), initial(initial), component(component), operands(operands), symbols(symbols),
         rank(op.getDomain().getNumResults() - op.getReduced()) {
     for (AffineExpr size : op.getDomain().getResults())
       sizes.push_back(evaluateSize(size, symbols));
-    for (AffineMap map : op.getMaps().getAsValueRange<AffineMapAttr>())
+    for (AffineMap map : op.getMaps().template getAsValueRange<AffineMapAttr>())
       maps.push_back(map);
   }
 
@@ -40,29 +43,30 @@ private:
     auto outer = llvm::to_vector(llvm::seq<unsigned>(0, static_cast<unsigned>(rank)));
     setPositions(positions, outer, Sizes(sizes).take_front(rank), begin, count);
     if (op.getReduced() == 0)
-      return valuesAt(std::move(positions), count);
+      return valuesAt(std::move(positions), count)[component];
     Sizes reduced = Sizes(sizes).drop_front(rank);
-    Lanes sum = splat(op.getInitialValue(), count);
+    std::vector<Lanes> sums;
+    for (Attribute value : initial)
+      sums.push_back(splat(value, count));
     if (llvm::is_contained(reduced, 0))
-      return sum;
+      return sums[component];
     SmallVector<int64_t> point(reduced.size(), 0);
     do {
       pollInterruption();
       for (size_t d = 0; d < reduced.size(); ++d)
         positions[rank + d].integers.assign(count, point[d]);
-      Lanes next = valuesAt(positions, count);
-      sum =
-          evaluateBody(op.getCombine().front(), {std::move(sum), std::move(next)}, count, symbols);
+      llvm::append_range(sums, valuesAt(positions, count));
+      sums = evaluateYields(op.getCombine().front(), std::move(sums), count, symbols, {});
     } while (advance(point, reduced));
-    return sum;
+    return sums[component];
   }
 
-  Lanes valuesAt(std::vector<Lanes> positions, int64_t count) {
+  std::vector<Lanes> valuesAt(std::vector<Lanes> positions, int64_t count) {
     std::vector<Lanes> arguments;
     for (auto [i, map] : llvm::enumerate(maps))
       arguments.push_back(elementsAt(operands[i], op.getInputs()[i], map, positions, count));
     BodySurroundings surroundings{std::move(positions), operands.drop_front(maps.size())};
-    return evaluateBody(op.getBody().front(), std::move(arguments), count, symbols, surroundings);
+    return evaluateYields(op.getBody().front(), std::move(arguments), count, symbols, surroundings);
   }
 
   Lanes elementsAt(const Tensor &operand, Value value, AffineMap map,
@@ -72,7 +76,7 @@ private:
                        placesAt(map, positions, count, operand.shape(), operatorName(op)));
   }
 
-  static Lanes splat(TypedAttr value, int64_t count) {
+  static Lanes splat(Attribute value, int64_t count) {
     Lanes lanes;
     if (auto number = dyn_cast<FloatAttr>(value))
       lanes.floats.assign(count, number.getValueAsDouble());
@@ -81,7 +85,9 @@ private:
     return lanes;
   }
 
-  ComputeOp op;
+  Op op;
+  ArrayRef<Attribute> initial;
+  size_t component;
   Tensors operands;
   Sizes symbols;
   int64_t rank;
@@ -92,7 +98,12 @@ private:
 } // namespace
 
 Tensor ComputeOp::evaluate(Tensors inputs, Sizes symbols) {
-  return ComputeEvaluator(*this, inputs, symbols).run();
+  Attribute initial = getInitialAttr();
+  return PointEvaluator(*this, initial, 0, inputs, symbols).run();
+}
+
+Tensor FoldOp::evaluate(Tensors inputs, Sizes symbols) {
+  return PointEvaluator(*this, getInitial().getValue(), getComponent(), inputs, symbols).run();
 }
 
 } // namespace headrace::hr

@@ -49,6 +49,7 @@ static Node repeatedHeads(Call &c, Node x, const Size &heads) {
     c.unsupported("attention with a dynamic number of heads");
   if (*own == *wanted)
     return x;
+  c.require(*own > 0 && *wanted % *own == 0, "heads of keys that divide those of queries");
   Sizes wide = shape;
   wide.insert(wide.begin() + static_cast<int64_t>(axis) + 1, *wanted / *own);
   shape[axis] = heads;

@@ -29,12 +29,12 @@ static Value range(Call &c) {
     return c.map("add", {c.map("mul", {places, step}), start});
   }
   if (!isFloat(c.type())) {
-    Integers values(*count);
+    Integers values(c.listed({*count}));
     for (int64_t i = 0; i < *count; ++i)
       values[i] = static_cast<int64_t>(*first) + i * static_cast<int64_t>(*by);
     return c.b.cast(c.integers(values, {*count}), c.type());
   }
-  std::vector<double> values(*count);
+  std::vector<double> values(c.listed({*count}));
   for (int64_t i = 0; i < *count; ++i)
     values[i] = *first + static_cast<double>(i) * *by;
   return c.numbers(values, {*count}, c.type());
@@ -47,7 +47,7 @@ static Value linearSpace(Call &c) {
   if (!count || !start || !end)
     c.unsupported(c.name + " of values that are not known");
   double step = *count > 1 ? (*end - *start) / static_cast<double>(*count - 1) : 0;
-  std::vector<double> values(*count);
+  std::vector<double> values(c.listed({*count}));
   for (int64_t i = 0; i < *count; ++i)
     values[i] = i < *count / 2 || *count == 1 ? *start + step * static_cast<double>(i)
                                               : *end - step * static_cast<double>(*count - 1 - i);
@@ -56,6 +56,7 @@ static Value linearSpace(Call &c) {
 
 static Node matrixOfFlags(Call &c, int64_t rows, int64_t columns, auto holds) {
   std::vector<bool> values;
+  values.reserve(c.listed({rows, columns}));
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
       values.push_back(holds(i, j));
@@ -72,7 +73,7 @@ static Write triangle(bool upper) {
   return [upper](Call &c) -> Value {
     Sizes shape = c.shape();
     c.require(shape.size() >= 2, "matrices");
-    Integers sizes = c.fixed(std::span(shape).last(2), "a triangle");
+    Integers sizes = c.fixed(shape.last(2), "a triangle");
     int64_t diagonal = c.integer("diagonal", 0);
     Node kept = matrixOfFlags(c, sizes[0], sizes[1], [&](int64_t i, int64_t j) {
       return upper ? j - i >= diagonal : j - i <= diagonal;
@@ -84,6 +85,7 @@ static Write triangle(bool upper) {
 static Write triangleIndices(bool upper) {
   return [upper](Call &c) -> Value {
     int64_t rows = c.integer("row"), columns = c.integer("col"), offset = c.integer("offset", 0);
+    c.listed({rows, columns});
     Integers values, others;
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j)

@@ -147,8 +147,8 @@ static Value indexRows(Call &c) {
   if (shape.empty())
     x = c.b.reshape(x, {int64_t{1}}), shape = {int64_t{1}};
   int64_t axis = c.axis("dim", static_cast<int64_t>(shape.size()));
-  Size outer = c.product(std::span(shape).first(axis));
-  Size inner = c.product(std::span(shape).subspan(axis + 1));
+  Size outer = c.product(shape.first(axis));
+  Size inner = c.product(shape.from(axis + 1));
   Node index = c.flat(c.tensor("index"));
   Sizes rows{outer, c.b.shape(index).at(0), inner};
   const Sizes ones(3, int64_t{1});
@@ -253,6 +253,7 @@ static Picked picked(Call &c, Node x, const std::vector<std::optional<Node>> &in
     if (isMask(c, *indices[i]))
       c.unsupported("indexing by masks");
   Sizes shape = c.b.shape(x);
+  c.require(at.back() < c.rank(x), "at most as many indices as dimensions");
   bool isAdjacent = at.back() - at.front() + 1 == static_cast<int64_t>(at.size());
   int64_t first = isAdjacent ? at.front() : 0;
   Integers others;
@@ -287,7 +288,7 @@ static Value index(Call &c) {
   auto indices = indicesOf(c);
   Integers at = given(indices);
   if (at.size() == 1 && !isMask(c, *indices[at[0]]))
-    return c.b.gather(x, *indices[at[0]], at[0], true);
+    return c.b.gather(x, *indices[at[0]], c.checkedAxis(at[0], c.rank(x)), true);
   Picked p = picked(c, x, indices);
   Node rows = c.b.reshape(p.x, concatenated({p.outer, {p.rows}, p.inner}));
   Node taken = c.b.gather(rows, p.positions, static_cast<int64_t>(p.outer.size()), false);
@@ -298,6 +299,7 @@ static Value index(Call &c) {
 static Value maskedPut(Call &c, Node x, Node mask, int64_t axis) {
   Node values = c.b.cast(c.tensor("values"), c.type());
   int64_t behind = c.rank(x) - axis - c.rank(mask);
+  c.require(behind >= 0, "a mask with at most as many dimensions as the tensor");
   if (c.rank(values) > behind && known(c.product(c.b.shape(values))) != 1)
     c.unsupported("one value for each place of a mask");
   if (c.rank(values) > behind)

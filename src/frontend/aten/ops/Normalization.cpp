@@ -51,7 +51,7 @@ static Node layerNormed(Call &c, size_t dims) {
   auto scale = c.widened(c.optionalTensor("weight")), bias = c.widened(c.optionalTensor("bias"));
   Sizes own = c.b.shape(x);
   if (!scale)
-    scale = c.full(1, c.type(x), Sizes(own.begin() + axis, own.end()));
+    scale = c.full(1, c.type(x), own.from(axis));
   return c.b.cast(c.b.layerNorm(x, *scale, bias, axis, c.number("eps", 1e-5)), type);
 }
 
@@ -93,7 +93,7 @@ static Node groupNormed(Call &c, int64_t groups) {
   c.require(shape.size() >= 2 && groups > 0, "channels in groups");
   x = c.widened(x);
   auto scale = c.widened(c.optionalTensor("weight")), bias = c.widened(c.optionalTensor("bias"));
-  Size whole = c.product(std::span(shape).subspan(1));
+  Size whole = c.product(shape.from(1));
   Size size = c.b.arithmetic("floordiv", whole, groups);
   Node rows = c.b.reshape(x, {shape[0], groups, size});
   Node ones = c.full(1, c.type(x), {size});

@@ -26,8 +26,8 @@ static Node placedAlong(Call &c, Node x, Node source, int64_t axis, const Size &
   Integers at;
   for (int64_t i = 0; i < *known(count); ++i)
     at.push_back(*known(start) + step * i);
-  Size outer = c.product(std::span(shape).first(axis));
-  Size inner = c.product(std::span(shape).subspan(axis + 1));
+  Size outer = c.product(shape.first(axis));
+  Size inner = c.product(shape.from(axis + 1));
   Node rows = c.b.reshape(source, {outer, count, inner});
   Node data = c.b.reshape(x, {outer, shape[axis], inner});
   Node places = c.integers(at, {*known(count)});

@@ -44,6 +44,7 @@ struct Convolution {
 static Node turnedFilter(Call &c, Node weight, int64_t groups) {
   Integers sizes = c.fixed(c.b.shape(weight), "a transposed convolution with a filter");
   int64_t channels = sizes[0], results = sizes[1];
+  c.require(groups > 0 && channels % groups == 0, "channels in whole groups");
   Sizes apart{groups, channels / groups, results}, shape{groups * results, channels / groups};
   Sizes starts{int64_t{0}, int64_t{0}};
   Integers order{0, 2, 1}, steps{1, 1};
@@ -157,8 +158,8 @@ static Pooling poolingOf(Call &c, size_t rank) {
   if (!c.flag("ceil_mode", false))
     return p;
   Sizes from = c.b.shape(c.tensor("self")), to = c.shape();
-  Integers sizes = c.fixed(std::span(from).last(rank), "ceil_mode");
-  Integers results = c.fixed(std::span(to).last(rank), "ceil_mode");
+  Integers sizes = c.fixed(from.last(rank), "ceil_mode");
+  Integers results = c.fixed(to.last(rank), "ceil_mode");
   for (size_t i = 0; i < rank; ++i) {
     int64_t reach = (results[i] - 1) * p.strides[i] + (window[i] - 1) * p.dilations[i] + 1;
     p.overhang[i] = std::max(reach - (sizes[i] + 2 * p.low[i]), int64_t{0});
@@ -180,15 +181,12 @@ static Node maxPlaces(Call &c, size_t rank) {
   Pooling p = poolingOf(c, rank);
   Node x = c.tensor("self");
   Sizes shape = c.b.shape(x), result = c.shape();
-  Integers sizes = c.fixed(std::span(shape).last(rank), "places of maxima");
-  Integers wanted = c.fixed(std::span(result).last(rank), "places of maxima");
+  Integers sizes = c.fixed(shape.last(rank), "places of maxima");
+  Integers wanted = c.fixed(result.last(rank), "places of maxima");
   Integers at;
   std::vector<bool> inside;
   Integers index(2 * rank, 0), limits = concatenated(wanted, p.window);
-  auto count = [](const Integers &all) {
-    return std::accumulate(all.begin(), all.end(), int64_t{1}, std::multiplies<>());
-  };
-  int64_t total = count(limits), windows = count(wanted), pixels = count(sizes);
+  int64_t total = c.listed(limits), windows = c.listed(wanted), pixels = c.listed(sizes);
   for (int64_t n = 0; n < total; ++n) {
     int64_t rest = n, place = 0, stride = 1;
     bool holds = true;
@@ -202,7 +200,7 @@ static Node maxPlaces(Call &c, size_t rank) {
     at.push_back(place), inside.push_back(holds);
   }
   int64_t each = windows ? total / windows : 1;
-  Size lead = c.product(std::span(shape).first(shape.size() - rank));
+  Size lead = c.product(shape.first(shape.size() - rank));
   Node rows = c.b.detach(c.b.reshape(x, {lead, pixels}));
   Node parts = c.b.gather(rows, c.integers(at, {windows, each}), 1, false);
   double least = -std::numeric_limits<double>::infinity();
@@ -224,7 +222,7 @@ static Write maxPoolWithPlaces(size_t rank) {
   return [rank](Call &c) -> Value {
     Sizes sizes = c.b.shape(c.tensor("self"));
     c.require(sizes.size() > rank, "an image with channels");
-    auto spatial = std::span(sizes).last(rank);
+    auto spatial = sizes.last(rank);
     bool isKnown = std::ranges::all_of(spatial, [](const Size &s) { return known(s).has_value(); });
     Value places;
     if (isKnown && c.resultIsUsed(1))
@@ -258,7 +256,8 @@ static Write averagePool(size_t rank) {
 //===--------------------------------------------------------------------------===//
 
 /// The elements of each window, a range, with the weights of their average.
-static Taps windowRanges(int64_t size, int64_t results) {
+static Taps windowRanges(Call &c, int64_t size, int64_t results) {
+  c.require(size > 0 && results > 0 && c.listed({size, results}), "images that are not empty");
   Taps taps{results, 0, {}, {}};
   auto first = [&](int64_t i) { return i * size / results; };
   auto last = [&](int64_t i) { return ((i + 1) * size + results - 1) / results; };
@@ -278,7 +277,7 @@ static Value adaptiveAverage(Call &c) {
   size_t rank = c.integers("output_size").size();
   Sizes from = c.b.shape(x), to = c.shape();
   c.require(from.size() > rank && to.size() == from.size(), "an image with channels");
-  auto source = std::span(from).last(rank), result = std::span(to).last(rank);
+  auto source = from.last(rank), result = to.last(rank);
   if (std::ranges::all_of(result, [](const Size &size) { return known(size) == 1; })) {
     Integers axes(rank);
     std::iota(axes.begin(), axes.end(), c.rank(x) - static_cast<int64_t>(rank));
@@ -289,6 +288,7 @@ static Value adaptiveAverage(Call &c) {
   Integers window;
   bool isEven = true;
   for (size_t i = 0; i < rank; ++i) {
+    c.require(wanted[i] > 0, "results that are not empty");
     isEven &= sizes[i] % wanted[i] == 0;
     window.push_back(sizes[i] / wanted[i]);
   }
@@ -296,7 +296,7 @@ static Value adaptiveAverage(Call &c) {
     Node y = c.widened(x);
     for (size_t i = 0; i < rank; ++i)
       y = blended(c, y, static_cast<int64_t>(from.size() - rank + i),
-                  windowRanges(sizes[i], wanted[i]));
+                  windowRanges(c, sizes[i], wanted[i]));
     return c.b.cast(y, c.type());
   }
   Node pooled = c.b.pool("average", batched(c, x, rank), window,
@@ -310,15 +310,15 @@ static Value adaptiveMax(Call &c) {
   size_t rank = c.integers("output_size").size();
   Sizes from = c.b.shape(x), to = c.shape();
   c.require(from.size() > rank && to.size() == from.size(), "an image with channels");
-  Integers sizes = c.fixed(std::span(from).last(rank), "adaptive pooling");
-  Integers wanted = c.fixed(std::span(to).last(rank), "adaptive pooling");
+  Integers sizes = c.fixed(from.last(rank), "adaptive pooling");
+  Integers wanted = c.fixed(to.last(rank), "adaptive pooling");
   Integers places{0};
   std::vector<bool> inside{true};
   // [windows so far, elements so far] grows by one dimension after the other.
   int64_t windows = 1, each = 1;
   for (size_t i = 0; i < rank; ++i) {
-    Taps taps = windowRanges(sizes[i], wanted[i]);
-    Integers morePlaces(windows * taps.results * each * taps.count);
+    Taps taps = windowRanges(c, sizes[i], wanted[i]);
+    Integers morePlaces(c.listed({windows, taps.results, each, taps.count}));
     std::vector<bool> moreInside(morePlaces.size());
     for (int64_t w = 0; w < windows; ++w)
       for (int64_t r = 0; r < taps.results; ++r)
@@ -331,7 +331,7 @@ static Value adaptiveMax(Call &c) {
     places = morePlaces, inside = moreInside;
     windows *= taps.results, each *= taps.count;
   }
-  Size lead = c.product(std::span(from).first(from.size() - rank));
+  Size lead = c.product(from.first(from.size() - rank));
   int64_t pixels = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
   Node rows = c.b.reshape(x, {lead, pixels});
   Node parts = c.b.gather(rows, c.integers(places, {windows, each}), 1, false);

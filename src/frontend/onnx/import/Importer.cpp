@@ -73,7 +73,7 @@ public:
         context(context), writer(context, model.graph.name, sizes), values(writer.builder),
         state{writer.builder, writer.symbols, values, writer.diagnostics, checkedOpset(model)} {}
 
-  OwningOpRef<ModuleOp> run();
+  ImportedModel run();
 
 private:
   void addInitializers();
@@ -91,25 +91,24 @@ private:
 };
 } // namespace
 
-OwningOpRef<ModuleOp> GraphImporter::run() {
+ImportedModel GraphImporter::run() {
   checkOperators(graph, state.opset);
   std::vector<const Node *> nodes = orderedNodes(graph);
   addInitializers();
   addInputs();
   for (const Node *node : nodes) {
     pollInterruption();
-    try {
-      importNode(*node, state);
-    } catch (const Error &error) {
-      bool needsValue = !state.unknown.empty() && error.kind() == ErrorKind::Unsupported;
-      bool needsSizes = error.kind() == ErrorKind::ShapeMismatch && readsOpenSizes(*node);
+    if (std::optional<Unimported> refused = tryImportNode(*node, state)) {
+      ErrorKind kind = refused->error.kind();
+      bool needsValue = !refused->needed.empty() && kind == ErrorKind::Unsupported;
+      bool needsSizes = kind == ErrorKind::ShapeMismatch && readsOpenSizes(*node);
       if (!needsValue && !needsSizes)
-        throw;
-      throw DataDependentError(error.kind(), error.what());
+        throw refused->error;
+      return {nullptr, std::move(refused)};
     }
   }
   addOutputs();
-  return writer.finish();
+  return {writer.finish(), std::nullopt};
 }
 
 /// Whether sizes that the node does not take might be others that it takes, when they are known.
@@ -180,17 +179,18 @@ void GraphImporter::addOutputs() {
   }
 }
 
-OwningOpRef<ModuleOp> importModel(const Model &model, MLIRContext &context,
-                                  const std::string &fileName, const SizeRanges &sizes) {
+ImportedModel importModel(const Model &model, MLIRContext &context, const std::string &fileName,
+                          const SizeRanges &sizes) {
+  auto named = [&](const Error &error) {
+    return fileName.empty() ? error : Error(error.kind(), fileName + ": " + error.what());
+  };
   try {
-    return GraphImporter(model, context, sizes).run();
-  } catch (const DataDependentError &error) {
-    throw DataDependentError(error.kind(),
-                             fileName + (fileName.empty() ? "" : ": ") + error.what());
+    ImportedModel imported = GraphImporter(model, context, sizes).run();
+    if (imported.dependence)
+      imported.dependence->error = named(imported.dependence->error);
+    return imported;
   } catch (const Error &error) {
-    if (fileName.empty())
-      throw;
-    throw Error(error.kind(), fileName + ": " + error.what());
+    throw named(error);
   }
 }
 

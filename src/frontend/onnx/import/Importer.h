@@ -1,8 +1,7 @@
 // An ONNX model as a module of level 1: one function `main` over the operators of dialect `hr`.
 #pragma once
 
-#include "frontend/onnx/read/OnnxModel.h"
-#include "runtime/system/Error.h"
+#include "frontend/onnx/import/TryImport.h"
 #include "runtime/tensor/SizeRange.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -11,11 +10,11 @@
 
 namespace headrace::onnx {
 
-/// A node needs the value of an input or of something computed, or holds only for some sizes that
-/// no range separates from the others: the model needs several programs.
-class DataDependentError : public Error {
-public:
-  using Error::Error;
+/// A module, or what keeps the model from being one program: a node needs the value of an input or
+/// of something computed, or supports only some sizes that no range separates from the others.
+struct ImportedModel {
+  mlir::OwningOpRef<mlir::ModuleOp> module; // null if the model depends on data
+  std::optional<Unimported> dependence;
 };
 
 /// The version of the standard operators that the model uses. Throws Error if none of them can
@@ -33,8 +32,7 @@ bool isNamed(const Dim &dim);
 /// If an operator is one program for some sizes and another one for others, the module is one of
 /// them, and guarded (`hr.symbol_min`, `hr.symbol_max`). With `sizes` it is for those, as in
 /// Symbols.
-mlir::OwningOpRef<mlir::ModuleOp> importModel(const Model &model, mlir::MLIRContext &context,
-                                              const std::string &fileName = "",
-                                              const SizeRanges &sizes = {});
+ImportedModel importModel(const Model &model, mlir::MLIRContext &context,
+                          const std::string &fileName = "", const SizeRanges &sizes = {});
 
 } // namespace headrace::onnx

@@ -74,19 +74,16 @@ void StageImporter::addSizes(const std::string &name, const Tensor &tensor,
   impl->values.define(name, *value);
 }
 
-/// The last value that was asked for is the one that the import did not go on without.
-std::optional<StageImporter::Unsupported> StageImporter::tryImport(const Node &node) {
+std::optional<Unimported> StageImporter::tryImport(const Node &node) {
   Block &block = *impl->writer.builder.getInsertionBlock();
   Operation *last = block.empty() ? nullptr : &block.back();
   size_t mark = impl->values.mark();
   Symbols symbols = impl->writer.symbols;
   try {
-    importNode(node, impl->state);
-    return std::nullopt;
-  } catch (const Error &error) {
-    Unsupported refusal{error, impl->state.unknown.empty() ? "" : impl->state.unknown.back()};
-    impl->rollBack(last, mark, symbols);
-    return refusal;
+    std::optional<Unimported> refused = tryImportNode(node, impl->state);
+    if (refused)
+      impl->rollBack(last, mark, symbols);
+    return refused;
   } catch (...) {
     impl->rollBack(last, mark, symbols);
     throw;

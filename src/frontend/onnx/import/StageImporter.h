@@ -2,8 +2,7 @@
 // inputs allows.
 #pragma once
 
-#include "frontend/onnx/read/OnnxModel.h"
-#include "runtime/system/Error.h"
+#include "frontend/onnx/import/TryImport.h"
 #include "runtime/tensor/SizeRange.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -50,13 +49,8 @@ public:
   void addSizes(const std::string &name, const Tensor &tensor,
                 const std::map<size_t, Number> &open);
 
-  /// Why a node was not imported, which left no trace: the error, and the input whose value it
-  /// would have needed, if any.
-  struct Unsupported {
-    Error error;
-    std::string needed;
-  };
-  std::optional<Unsupported> tryImport(const Node &node);
+  /// Like tryImportNode, but a node that is not imported leaves no trace.
+  std::optional<Unimported> tryImport(const Node &node);
 
   /// The program that yields these values; the importer is empty afterwards.
   mlir::OwningOpRef<mlir::ModuleOp> finish(const std::vector<std::string> &outputs);

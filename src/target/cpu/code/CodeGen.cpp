@@ -220,6 +220,7 @@ Processor findProcessor(StringRef name) {
     processor.needs.level = hostLevel();
     processor.needs.features = hostFeatures();
     setWidth(has("avx512f") && has("avx512vl") ? 64 : has("avx2") && has("fma") ? 32 : 16);
+    machine.policy.pairsTerms = machine.vectorBytes == 64 && has("avx512bf16");
     // Compiling never waits for a measurement; if there was one, it counts.
     machine.setRates(hostRates());
     return processor;

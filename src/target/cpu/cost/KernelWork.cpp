@@ -200,7 +200,7 @@ private:
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     bool isProduct = isContraction(op) && !maps[0].isFunctionOfDim(feature);
     if (isProduct)
-      add(OperationKind::Product, type, 2 * points,
+      add(OperationKind::Product, productType(op->getOperand(0), op->getOperand(1)), 2 * points,
           RegisterTile{rows, width, depthOf(stage), lanes}.efficiency());
     else if (isContraction(op))
       add(OperationKind::Window, type, 2 * points, std::max(width / (vectors * lanes), 1 / lanes));

@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
@@ -148,7 +149,10 @@ private:
     }
   }
 
+  /// Operands of the CPU's own instructions stay as these have them.
   static void retype(Operation *op) {
+    if (isa<LLVM::BitcastOp>(op))
+      return;
     for (Value result : op->getResults())
       result.setType(asBits(result.getType()));
     for (Region &region : op->getRegions())

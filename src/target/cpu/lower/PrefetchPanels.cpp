@@ -3,14 +3,15 @@
 // Before:
 //   scf.for %cell { scf.for %row { scf.for %k { read %w[%cell, %k, 0] } } }
 // After:
-//   scf.for %cell { scf.for %row { scf.for %k { prefetch the next of %w[%cell + 1] ;
-//                                               read %w[%cell, %k, 0] } } }
+//   scf.for %cell { scf.for %row { %share = the part of %w[%cell + 1] that this row fetches
+//                                  scf.for %k { prefetch %share[%k] ; read %w[%cell, %k, 0] } } }
 //
 // All rows use a panel of the weights, which is found in cache except for the first of them: that
 // one waits for memory, which is idle while the others compute. A panel is what the loops inside
 // the rows walk; it is in one piece, and the next one behind it. Its lines are fetched evenly
-// over all rows. How many panels ahead is up to the schedule (`hr.prefetch` on the operand, else
-// one).
+// over all rows. If a core's own cache does not hold both panels, only the last rows fetch lines:
+// those that they use are not needed again, so that fetched ones take their place. How many panels
+// ahead is up to the schedule (`hr.prefetch` on the operand, else one).
 #include "target/cpu/Passes.h"
 #include "transform/recipe/Prefetch.h"
 
@@ -20,6 +21,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+
+#include <algorithm>
 
 using namespace mlir;
 
@@ -31,6 +34,8 @@ namespace {
 
 constexpr int kKeepInCore = 2;      // as locality of prefetches goes: the core's own cache
 constexpr int64_t kMinBytes = 8192; // what the CPU fetches ahead by itself
+constexpr int64_t kLineBytes = 64;
+constexpr int64_t kOthersPart = 8; // of the cache, is for what else the rows read and write
 
 /// How often a loop runs that starts at 0; nothing if that is not known.
 std::optional<int64_t> tripsOf(scf::ForOp loop) {
@@ -129,6 +134,21 @@ private:
     return given ? given.getInt() : kPanelsAhead;
   }
 
+  /// How many of the passes, the last ones, fetch lines, so that the core's own cache holds what is
+  /// still needed of the panels; 0 if it cannot.
+  int64_t fetchingPasses(int64_t bytes, int64_t ahead, int64_t passes) const {
+    if ((1 + ahead) * bytes <= coreBytes)
+      return passes;
+    int64_t room = coreBytes - coreBytes / kOthersPart - ahead * bytes;
+    if (room < 0)
+      return 0;
+    // All but the share of the last pass has come when that pass begins.
+    int64_t fetching = 1;
+    while (fetching < passes - 1 && fetching * bytes <= room * (fetching + 1))
+      ++fetching;
+    return fetching;
+  }
+
   void prefetch(const PanelRead &panel) {
     vector::TransferReadOp read = panel.read;
     auto type = cast<MemRefType>(read.getSource().getType());
@@ -139,9 +159,10 @@ private:
     for (scf::ForOp loop : panel.passes)
       passes *= *tripsOf(loop);
     size *= steps;
-    int64_t ahead = panelsAhead(read);
-    if (ahead == 0 || passes < 2 || size * elementBytes < kMinBytes ||
-        (1 + ahead) * size * elementBytes > coreBytes || size == type.getNumElements())
+    int64_t ahead = panelsAhead(read), bytes = size * elementBytes;
+    int64_t fetching = fetchingPasses(bytes, ahead, passes);
+    if (ahead == 0 || passes < 2 || bytes < kMinBytes || fetching == 0 ||
+        size == type.getNumElements())
       return;
     Location loc = read.getLoc();
     // Outside the rows: where the panel begins that is fetched.
@@ -149,12 +170,12 @@ private:
     SmallVector<ReassociationIndices> all(1);
     llvm::append_range(all.front(), llvm::seq<int64_t>(0, type.getRank()));
     Value flat = b.create<memref::CollapseShapeOp>(loc, read.getSource(), all);
-    AffineExpr begin = b.getAffineConstantExpr(ahead * size);
+    AffineExpr own = b.getAffineConstantExpr(0);
     SmallVector<OpFoldResult> operands;
     int64_t stride = type.getNumElements();
     for (size_t dim = 0; dim + panel.inside.size() + 1 < read.getIndices().size(); ++dim) {
       stride /= type.getDimSize(dim);
-      begin = begin + b.getAffineDimExpr(operands.size()) * stride;
+      own = own + b.getAffineDimExpr(operands.size()) * stride;
       operands.push_back(OpFoldResult(read.getIndices()[dim]));
     }
     // The last panel is followed by none.
@@ -162,28 +183,50 @@ private:
         b, loc,
         affine::makeComposedFoldedAffineMin(
             b, loc,
-            AffineMap::get(operands.size(), 0,
-                           {begin, b.getAffineConstantExpr(type.getNumElements() - size)},
-                           b.getContext()),
+            AffineMap::get(
+                operands.size(), 0,
+                {own + ahead * size, b.getAffineConstantExpr(type.getNumElements() - size)},
+                b.getContext()),
             operands));
-    // Inside: how far the passes have come.
-    b.setInsertionPoint(read);
-    AffineExpr position = b.getAffineConstantExpr(0);
-    SmallVector<OpFoldResult> loops;
-    auto inwards = llvm::to_vector(llvm::concat<const scf::ForOp>(panel.inside, panel.passes));
-    for (scf::ForOp loop : llvm::reverse(inwards)) {
-      AffineExpr count =
-          b.getAffineDimExpr(loops.size()).floorDiv(*getConstantIntValue(loop.getStep()));
-      position = position * *tripsOf(loop) + count;
-      loops.push_back(loop.getInductionVar());
+    // In each pass: where its share begins. Before the passes that fetch: what the pass itself
+    // uses.
+    int64_t distance = llvm::divideCeil(size, steps * fetching);
+    b.setInsertionPoint(panel.inside.back());
+    Value share = position(b, loc, panel.passes, fetching - passes, steps * distance, next);
+    if (fetching < passes) {
+      Value isEarly = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, share, next);
+      Value used = getValueOrCreateConstantIndexOp(
+          b, loc, affine::makeComposedFoldedAffineApply(b, loc, own, operands));
+      share = b.create<arith::SelectOp>(loc, isEarly, used, share);
     }
-    int64_t distance = llvm::divideCeil(size, steps * passes);
-    position = position * distance + b.getAffineDimExpr(loops.size());
-    loops.push_back(next);
-    Value place = getValueOrCreateConstantIndexOp(
-        b, loc, affine::makeComposedFoldedAffineApply(b, loc, position, loops));
-    b.create<memref::PrefetchOp>(loc, flat, ValueRange{place}, /*isWrite=*/false, kKeepInCore,
-                                 /*isDataCache=*/true);
+    b.setInsertionPoint(read);
+    int64_t line = std::max<int64_t>(1, kLineBytes / elementBytes);
+    for (int64_t offset = 0; offset < distance; offset += line) {
+      Value begin =
+          offset == 0
+              ? share
+              : b.create<arith::AddIOp>(loc, share, b.create<arith::ConstantIndexOp>(loc, offset));
+      b.create<memref::PrefetchOp>(loc, flat,
+                                   ValueRange{position(b, loc, panel.inside, 0, distance, begin)},
+                                   /*isWrite=*/false, kKeepInCore, /*isDataCache=*/true);
+    }
+  }
+
+  /// begin + (index + iterations of the loops so far) * distance; the loops from the inside on.
+  static Value position(OpBuilder &b, Location loc, ArrayRef<scf::ForOp> nest, int64_t index,
+                        int64_t distance, Value begin) {
+    AffineExpr count = b.getAffineConstantExpr(0);
+    SmallVector<OpFoldResult> operands;
+    for (scf::ForOp loop : llvm::reverse(nest)) {
+      AffineExpr walked =
+          b.getAffineDimExpr(operands.size()).floorDiv(*getConstantIntValue(loop.getStep()));
+      count = count * *tripsOf(loop) + walked;
+      operands.push_back(loop.getInductionVar());
+    }
+    AffineExpr place = (count + index) * distance + b.getAffineDimExpr(operands.size());
+    operands.push_back(begin);
+    return getValueOrCreateConstantIndexOp(
+        b, loc, affine::makeComposedFoldedAffineApply(b, loc, place, operands));
   }
 };
 

@@ -17,13 +17,15 @@ constexpr Field kFields[] = {
     {"rows", &CpuSchedule::rows},         {"columns", &CpuSchedule::columns},
     {"cells", &CpuSchedule::cells},       {"pack", &CpuSchedule::pack},
     {"features", &CpuSchedule::features}, {"prefetch", &CpuSchedule::prefetch},
+    {"depth", &CpuSchedule::depth},       {"order", &CpuSchedule::order},
     {"blocks", &CpuSchedule::blocks},     {"block", &CpuSchedule::block},
 };
 constexpr std::array<llvm::StringLiteral, 6> kKinds = {"plain", "points", "transposed",
                                                        "rows",  "tiles",  "walk"};
 constexpr llvm::StringLiteral kPlain[] = {"cells"}, kPoints[] = {"vector", "cell"},
-                              kRows[] = {"vector"}, kTiles[] = {"rows", "columns",  "cells",
-                                                                "pack", "features", "prefetch"},
+                              kRows[] = {"vector"},
+                              kTiles[] = {"rows",     "columns",  "cells", "pack",
+                                          "features", "prefetch", "depth", "order"},
                               kWalk[] = {"rows", "prefetch", "blocks", "block"};
 
 int64_t CpuSchedule::*fieldNamed(llvm::StringRef name) {

@@ -1,7 +1,7 @@
 // How the loops of a kernel run on a processor: a view of a ScheduleRecord with typed members. The
 // steps of the kernel's recipe are written from it.
 //
-//   conv1: tiles rows=6 columns=32 cells=16 pack=0 features=1 prefetch=1
+//   conv1: tiles rows=6 columns=32 cells=16 pack=0 features=1 prefetch=1 depth=0 order=0
 //   softmax1: rows vector=64
 //   sum1: walk rows=8 prefetch=1 blocks=64 block=0
 #pragma once
@@ -31,6 +31,8 @@ struct CpuSchedule {
   int64_t features = 0; // Tiles: a cell has all rows of a few features (1), or all features of some
   int64_t prefetch = 0; // Tiles: how many panels of weights ahead are fetched while one is used
                         // Walk: the next rows are fetched while some are computed (1)
+  int64_t depth = 0;    // Tiles: terms that are added before the next tile has its turn; 0: all
+  int64_t order = 0;    // Tiles: in a cell, panels of columns (0) or of rows (1) are outermost
   int64_t blocks = 0;   // Walk: into how many the rows are cut; 0: by their size
   int64_t block = 0;    // Walk: rows of a block; 0: by their number
 
@@ -38,7 +40,7 @@ struct CpuSchedule {
   ScheduleRecord record() const;
   /// The schedule that the record gives; parameters that it lacks are 0.
   static CpuSchedule of(const ScheduleRecord &record);
-  /// "tiles rows=6 columns=32 cells=16 pack=0 features=1 prefetch=1"
+  /// "tiles rows=6 columns=32 cells=16 pack=0 features=1 prefetch=1 depth=0 order=0"
   std::string text() const { return record().text(); }
 
   static llvm::ArrayRef<llvm::StringLiteral> kindNames(); // in the order of `Kind`

@@ -1,5 +1,6 @@
 #include "target/cpu/recipe/ScheduleKernel.h"
 
+#include "target/cpu/cost/PlainLoops.h"
 #include "target/cpu/recipe/KernelShape.h"
 #include "target/cpu/recipe/ScheduleSteps.h"
 #include "target/cpu/recipe/ScheduleTiles.h"
@@ -79,6 +80,15 @@ std::string KernelScheduler::whyPlain() const {
              : "its operands are not contiguous along the last dimension of its result";
 }
 
+/// Whether plain loops can be those of rows instead: all in it is computed for one row, then for
+/// the next.
+bool KernelScheduler::canRunByRows() const {
+  ArrayRef<linalg::GenericOp> reductions = loops.contents.reductions;
+  return loops.contents.rootGeneric() && !isEmpty() && !reductions.empty() &&
+         llvm::all_of(reductions, reducesRows) &&
+         llvm::all_of(loops.contents.ops, [](Operation *op) { return isa<linalg::GenericOp>(op); });
+}
+
 /// Something in it has no elements: there is no size to cut into cells, tiles or vectors.
 bool KernelScheduler::isEmpty() const {
   return llvm::any_of(loops.contents.ops, [](Operation *op) {
@@ -93,10 +103,13 @@ std::string KernelScheduler::refusalOf(const CpuSchedule &schedule) const {
   Kind natural = naturalKind();
   bool isPossible = schedule.kind == natural ||
                     (schedule.kind == Kind::Plain && natural != Kind::Walk) ||
-                    (schedule.kind == Kind::Points && natural == Kind::Transposed);
+                    (schedule.kind == Kind::Points && natural == Kind::Transposed) ||
+                    (schedule.kind == Kind::Rows && natural == Kind::Plain && canRunByRows());
   if (!isPossible)
     return "expected " + CpuSchedule::kindNames()[static_cast<size_t>(natural)].str() +
-           (natural == Kind::Walk || natural == Kind::Plain ? "" : ", or plain");
+           (natural == Kind::Plain && canRunByRows()          ? ", or rows"
+            : natural == Kind::Walk || natural == Kind::Plain ? ""
+                                                              : ", or plain");
   auto most = [&](StringRef name, int64_t least, int64_t limit) -> std::string {
     int64_t value = schedule.parameter(name);
     return value >= least && value <= limit ? ""
@@ -122,6 +135,8 @@ std::string KernelScheduler::refusalOf(const CpuSchedule &schedule) const {
   case Kind::Transposed:
     return "";
   case Kind::Rows: {
+    if (natural == Kind::Plain)
+      return schedule.vector == 0 ? "" : "vector: expected 0, since " + whyPlain();
     int64_t length = rowLength(loops);
     return most("vector", 0, length ? std::min(longest, length) : longest);
   }
@@ -153,6 +168,8 @@ SmallVector<int64_t> KernelScheduler::domainOf(const CpuSchedule &schedule, Stri
     candidates = {64, 256, 1024, 4096, 16384};
   else if (name == "prefetch" && schedule.kind == Kind::Tiles)
     candidates = {0, 1, 2, kMaxPanelsAhead};
+  else if (name == "depth")
+    candidates = {0, 16, 32, 64, 128, 256, 512, 1024};
   else if (name == "cell")
     candidates = {0, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
   else
@@ -180,7 +197,7 @@ bool KernelScheduler::hasChoice() const {
 
 std::vector<CpuSchedule> KernelScheduler::otherKinds() const {
   std::vector<CpuSchedule> result;
-  for (Kind kind : {Kind::Plain, Kind::Points})
+  for (Kind kind : {Kind::Plain, Kind::Points, Kind::Rows})
     if (CpuSchedule other = propose(kind); kind != naturalKind() && refusalOf(other).empty())
       result.push_back(other);
   return result;
@@ -204,7 +221,7 @@ CpuSchedule KernelScheduler::propose(Kind kind) const {
   case Kind::Transposed:
     return schedule;
   case Kind::Rows:
-    if (!loops.contents.reductions.empty())
+    if (!loops.contents.reductions.empty() && naturalKind() == Kind::Rows)
       schedule.vector = proposeRowVector();
     return schedule;
   case Kind::Tiles:
@@ -230,7 +247,17 @@ CpuSchedule KernelScheduler::proposePoints() const {
     schedule.cell = kElementwiseCell;
     return schedule;
   }
-  int64_t vector = schedule.vector = vectorLength(size);
+  // Elements that are not adjacent are loaded one by one. LLVM looks for seconds for what a hundred
+  // of them might have in common.
+  constexpr int64_t kMaxPicked = 32;
+  bool picks = llvm::any_of(loops.contents.ops, [](Operation *op) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    return generic && readsAcross(generic);
+  });
+  schedule.vector = vectorLength(size);
+  while (picks && schedule.vector > kMaxPicked && schedule.vector % 2 == 0)
+    schedule.vector /= 2;
+  int64_t vector = schedule.vector;
   // A long dimension is cut as well, evenly if it can be.
   if (size > 2 * kElementwiseCell) {
     for (int64_t candidate = kElementwiseCell * 2;

@@ -40,6 +40,7 @@ public:
 private:
   CpuSchedule::Kind naturalKind() const;
   bool isEmpty() const;
+  bool canRunByRows() const;
   int64_t vectorLength(int64_t size) const;
   int64_t proposeRowVector() const;
   bool hasNarrowIntegers() const;

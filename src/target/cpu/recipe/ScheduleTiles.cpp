@@ -166,7 +166,37 @@ std::string TileScheduler::refusalOfRest(const CpuSchedule &schedule) const {
     return "prefetch: expected 0 to " + std::to_string(kMaxPanelsAhead);
   if (schedule.prefetch && !prefetchesPanels())
     return "prefetch: expected 0, since it reads no weights from memory";
+  if (schedule.order > 1)
+    return "order: expected 0 or 1";
+  if (schedule.order && !byColumns)
+    return "order: expected 0, since rows share no panels of columns";
+  if (schedule.order && schedule.pack)
+    return "order: expected 0, since panels that are copied are used by all rows";
+  return refusalOfDepth(schedule.depth);
+}
+
+std::string TileScheduler::refusalOfDepth(int64_t depth) const {
+  if (depth == 0)
+    return "";
+  std::optional<int64_t> split = splitReduction();
+  if (!split)
+    return "depth: expected 0, since other stages use each tile's result at once";
+  int64_t terms = loops.ranges[*split];
+  if (depth < 1 || (!loops.isOpen(*split) && depth >= terms))
+    return "depth: expected 0 (all), or less than the " + std::to_string(terms) + " terms";
   return "";
+}
+
+/// The longest reduction, which can be computed in parts if nothing else is in the kernel: partial
+/// sums are kept in the result.
+std::optional<int64_t> TileScheduler::splitReduction() const {
+  if (loops.contents.ops.size() != 1 || anchor != loops.contents.root)
+    return std::nullopt;
+  std::optional<int64_t> longest;
+  for (auto [dim, kind] : llvm::enumerate(loops.iterators))
+    if (kind == IteratorType::reduction && (!longest || loops.hints[dim] > loops.hints[*longest]))
+      longest = dim;
+  return longest;
 }
 
 TileScheduler::Tile TileScheduler::tileOf(const CpuSchedule &schedule) const {
@@ -200,7 +230,7 @@ void TileScheduler::write(const CpuSchedule &schedule, StepWriter &steps) const 
   if (row)
     order.push_back(*row);
   order.push_back(feature);
-  std::string panelLoop = writeTiles(tile, order, steps);
+  std::string panelLoop = writeTiles(tile, order, schedule, steps);
   if (schedule.pack && !panelLoop.empty())
     steps.pack(anchor, sourceName(anchor->getOperand(1)), panelLoop);
   // Panels that recipes do not speak of are fetched as far ahead as this.
@@ -222,8 +252,8 @@ bool TileScheduler::featuresComeFirst(const CpuSchedule &schedule) const {
     double cells = 1;
     for (int64_t dim : parallel)
       if (tile.grid[dim] && isFeatureBlock(anchor, dim) == features)
-        cells *= std::ceil(static_cast<double>(loops.hints[dim]) /
-                           static_cast<double>(tile.grid[dim]));
+        cells *=
+            std::ceil(static_cast<double>(loops.hints[dim]) / static_cast<double>(tile.grid[dim]));
     return cells;
   };
   auto moved = [&](double read, double again, double cells) {
@@ -271,7 +301,7 @@ bool TileScheduler::packingPays(const Tile &tile) const {
 /// The root's cells, loops and register tile; everything else is computed tile by tile. Returns
 /// the loop inside which all rows of a cell use the same columns, if those come first.
 std::string TileScheduler::writeTiles(const Tile &tile, ArrayRef<int64_t> order,
-                                      StepWriter &steps) const {
+                                      const CpuSchedule &schedule, StepWriter &steps) const {
   Operation *root = loops.contents.root;
   SmallVector<std::string> grid, outer, inTile;
   std::string panelLoop;
@@ -295,7 +325,7 @@ std::string TileScheduler::writeTiles(const Tile &tile, ArrayRef<int64_t> order,
       inTile.push_back(inside);
     } else {
       steps.split(root, inside, size, axis + ".o", axis + ".t");
-      bool comesFirst = byColumns && dim == order.back();
+      bool comesFirst = byColumns && dim == order.back() && !schedule.order;
       if (comesFirst)
         panelLoop = axis + ".o";
       outer.insert(comesFirst && !outer.empty() ? outer.end() - 1 : outer.end(), axis + ".o");
@@ -303,8 +333,15 @@ std::string TileScheduler::writeTiles(const Tile &tile, ArrayRef<int64_t> order,
     }
   }
   std::string place = outer.empty() ? (grid.empty() ? "" : grid.back()) : outer.back();
-  SmallVector<std::string> reductions = reductionAxes(root);
-  steps.reorder(root, llvm::to_vector(llvm::concat<std::string>(grid, outer, reductions, inTile)));
+  SmallVector<std::string> reductions = reductionAxes(root), parts;
+  if (schedule.depth) {
+    std::string axis = axisName(root, *splitReduction());
+    steps.split(root, axis, schedule.depth, axis + ".p", axis + ".s");
+    parts.push_back(axis + ".p");
+    *llvm::find(reductions, axis) = axis + ".s";
+  }
+  steps.reorder(root,
+                llvm::to_vector(llvm::concat<std::string>(grid, parts, outer, reductions, inTile)));
   for (const std::string &axis : grid)
     steps.parallel(root, axis);
   steps.registerTile(root, inTile);
@@ -335,8 +372,8 @@ bool TileScheduler::leavesRemainder(int64_t dim, int64_t tile) const {
   return loops.isOpen(dim) || loops.ranges[dim] % tile != 0;
 }
 
-/// A number of cells, at least `least`, that divides `count` and has a factor as large as a power of
-/// two can be: batches often are, and kernels run image by image only if images are whole cells.
+/// A number of cells, at least `least`, that divides `count` and has a factor as large as a power
+/// of two can be: batches often are, and kernels run image by image only if images are whole cells.
 static int64_t evenCells(int64_t count, int64_t least) {
   auto even = static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(least)));
   even = std::min(even, count & -count);

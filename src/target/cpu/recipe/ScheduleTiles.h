@@ -32,7 +32,9 @@ private:
   Tile tileOf(const CpuSchedule &schedule) const;
   int64_t cellsInCache() const;
   void chooseGrid(Tile &tile, int64_t wantedCells) const;
-  std::string writeTiles(const Tile &tile, llvm::ArrayRef<int64_t> order, StepWriter &steps) const;
+  std::string writeTiles(const Tile &tile, llvm::ArrayRef<int64_t> order,
+                         const CpuSchedule &schedule, StepWriter &steps) const;
+  std::optional<int64_t> splitReduction() const;
   bool packingPays(const Tile &tile) const;
   bool featuresComeFirst(const CpuSchedule &schedule) const;
   double operandBytes(unsigned operand) const;
@@ -43,6 +45,7 @@ private:
   int64_t rowsInRegisters(int64_t columns) const;
   int64_t maxRows(int64_t columns) const;
   std::string refusalOfRest(const CpuSchedule &schedule) const;
+  std::string refusalOfDepth(int64_t depth) const;
   bool prefetchesPanels() const;
   int64_t vectorsOf(int64_t columns) const;
 

@@ -286,6 +286,8 @@ void PointWriter::cloneBody(Operation &op, IRMapping &mapping, ArrayRef<AffineEx
     mapping.map(element.getResult(), single(element.getTensor(), point).front());
     return;
   }
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return cloneLoop(loop, mapping, loops, lane);
   for (Value operand : op.getOperands())
     mapping.map(operand, captured(operand, mapping));
   Operation *copy = b.clone(op, mapping);
@@ -295,6 +297,30 @@ void PointWriter::cloneBody(Operation &op, IRMapping &mapping, ArrayRef<AffineEx
       if (!copy->getParentRegion()->isAncestor(operand.get().getParentRegion()))
         operand.set(captured(operand.get(), mapping));
   });
+}
+
+void PointWriter::cloneLoop(scf::ForOp loop, IRMapping &mapping, ArrayRef<AffineExpr> loops,
+                            unsigned lane) {
+  Location loc = kernel.loc();
+  SmallVector<Value> initial;
+  for (Value start : loop.getInitArgs())
+    initial.push_back(captured(start, mapping));
+  auto copy = b.create<scf::ForOp>(loc, captured(loop.getLowerBound(), mapping),
+                                   captured(loop.getUpperBound(), mapping),
+                                   captured(loop.getStep(), mapping), initial);
+  {
+    Scope scope(*this);
+    b.setInsertionPointToStart(copy.getBody());
+    IRMapping inside(mapping);
+    inside.map(loop.getBody()->getArguments(), copy.getBody()->getArguments());
+    for (Operation &inner : loop.getBody()->without_terminator())
+      cloneBody(inner, inside, loops, lane);
+    SmallVector<Value> next;
+    for (Value value : loop.getBody()->getTerminator()->getOperands())
+      next.push_back(captured(value, inside));
+    b.create<scf::YieldOp>(loc, next);
+  }
+  mapping.map(loop.getResults(), copy.getResults());
 }
 
 Pack PointWriter::single(Value tensor, ArrayRef<AffineExpr> point) {

@@ -143,6 +143,9 @@ private:
   mlir::AffineExpr simplified(mlir::AffineExpr expr) const;
   void cloneBody(mlir::Operation &op, mlir::IRMapping &mapping,
                  llvm::ArrayRef<mlir::AffineExpr> loops, unsigned lane);
+  /// A loop of a body: a sum or a tuple that is carried in scalars.
+  void cloneLoop(mlir::scf::ForOp loop, mlir::IRMapping &mapping,
+                 llvm::ArrayRef<mlir::AffineExpr> loops, unsigned lane);
   Pack single(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> point);
 
   KernelWriter &kernel;

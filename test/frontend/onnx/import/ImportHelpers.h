@@ -90,8 +90,13 @@ struct Imported {
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   mlir::OwningOpRef<mlir::ModuleOp> module;
 
-  explicit Imported(const ModelBuilder &builder, const SizeRanges &sizes = {})
-      : module(importModel(builder.model, context, "model.onnx", sizes)) {}
+  /// Throws the Error of a model that depends on data, too.
+  explicit Imported(const ModelBuilder &builder, const SizeRanges &sizes = {}) {
+    ImportedModel imported = importModel(builder.model, context, "model.onnx", sizes);
+    if (imported.dependence)
+      throw imported.dependence->error;
+    module = std::move(imported.module);
+  }
 
   mlir::func::FuncOp main() { return module->lookupSymbol<mlir::func::FuncOp>("main"); }
   template <class Op> std::vector<Op> all() {

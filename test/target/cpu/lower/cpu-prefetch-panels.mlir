@@ -1,18 +1,39 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-prefetch-panels{core-bytes=1048576}))' %s | FileCheck %s
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-prefetch-panels{core-bytes=49152}))' %s | FileCheck %s --check-prefix=LATE
+// RUN: hr-opt --pass-pipeline='builtin.module(func.func(cpu-prefetch-panels{core-bytes=32768}))' %s | FileCheck %s --check-prefix=NONE
+// NONE-NOT: memref.prefetch
+
+// A core's cache of 48 KiB holds one panel of 32 KiB, but not two: the last of seven rows fetches
+// the next panel, all lines of it. The others fetch what they use.
+// LATE-DAG: #[[SHARE:.*]] = affine_map<(d0, d1) -> (d0 * 8192 + d1 - 49152)>
+// LATE-DAG: #[[OWN:.*]] = affine_map<(d0) -> (d0 * 8192)>
+// LATE-DAG: #[[AT:.*]] = affine_map<(d0, d1) -> (d0 * 32 + d1)>
+// LATE-LABEL: func.func @rows
+// LATE: %[[NEXT:.*]] = affine.min
+// LATE: scf.for %[[ROW:[a-z0-9]+]] =
+// LATE: %[[SHARE_OF_ROW:.*]] = affine.apply #[[SHARE]](%[[ROW]], %[[NEXT]])
+// LATE: %[[EARLY:.*]] = arith.cmpi slt, %[[SHARE_OF_ROW]], %[[NEXT]]
+// LATE: %[[USED:.*]] = affine.apply #[[OWN]]
+// LATE: %[[FROM:.*]] = arith.select %[[EARLY]], %[[USED]], %[[SHARE_OF_ROW]]
+// LATE: scf.for %[[K:[a-z0-9]+]] =
+// LATE: affine.apply #[[AT]](%[[K]], %[[FROM]])
+// LATE-NEXT: memref.prefetch
+// LATE: memref.prefetch
+// LATE: vector.transfer_read %arg1
 
 // Before: seven rows use the panel of a cell.
 // After: each of them fetches a seventh of the next one, which lies behind it; the last panel is
 // followed by none.
 // CHECK-DAG: #[[NEXT:.*]] = affine_map<(d0) -> (d0 * 8192 + 8192, 122880)>
 // CHECK-DAG: #[[SECOND:.*]] = affine_map<(d0) -> (d0 * 8192 + 16384, 122880)>
-// CHECK-DAG: #[[PLACE:.*]] = affine_map<(d0, d1, d2) -> (d0 * 1280 + d1 * 5 + d2)>
+// CHECK-DAG: #[[PLACE:.*]] = affine_map<(d0, d1, d2) -> (d0 * 5 + d1 * 1280 + d2)>
 // CHECK-LABEL: func.func @rows
 // CHECK: scf.for %[[CELL:.*]] = %arg2 to %arg3
 // CHECK: %[[FLAT:.*]] = memref.collapse_shape %arg1
 // CHECK: %[[BEGIN:.*]] = affine.min #[[NEXT]](%[[CELL]])
 // CHECK: scf.for %[[ROW:[a-z0-9]+]] =
 // CHECK: scf.for %[[K:[a-z0-9]+]] =
-// CHECK: %[[AT:.*]] = affine.apply #[[PLACE]](%[[ROW]], %[[K]], %[[BEGIN]])
+// CHECK: %[[AT:.*]] = affine.apply #[[PLACE]](%[[K]], %[[ROW]], %[[BEGIN]])
 // CHECK: memref.prefetch %[[FLAT]][%[[AT]]], read, locality<2>, data
 // CHECK: vector.transfer_read %arg1
 func.func @rows(%x: memref<7x256xf32>, %w: memref<16x256x32xf32>, %begin: index, %end: index) {

@@ -1,0 +1,61 @@
+// What a recipe makes of a program, found by the phases of the compiler up to `schedule`: the same
+// code that compiles the program, so that a plan's figures are those of the compiled program.
+#pragma once
+
+#include "driver/Compiler.h"
+#include "driver/programs/LevelOneProgram.h"
+
+#include "optimize/Optimizer.h"
+#include "optimize/Step.h"
+
+#include "mlir/IR/OwningOpRef.h"
+
+namespace headrace::optimize {
+
+/// A program after the phase `schedule`.
+struct Plan {
+  CompleteRecipe recipe;
+  Figures figures;
+  Explanation explanation;
+  mlir::OwningOpRef<mlir::ModuleOp> program;
+
+  /// Why the compiler did not follow a step; empty if there is no such reason.
+  std::string reasonAgainst(const std::string &step) const;
+};
+
+/// Makes plans of one program. The part of the compiler before kernels are formed runs once for all
+/// recipes that say the same about it.
+class Planner {
+public:
+  /// The sizes are values of the program's symbols.
+  Planner(LevelOneProgram program, const Settings &settings, const Sizes &sizes);
+
+  /// Throws Error if the recipe cannot be followed. Plans of recipes with steps that level 1 follows
+  /// take longer than others.
+  Plan plan(const std::string &recipe);
+
+  const Targets &targets() const { return engines; }
+  /// The program for the sizes, before any phase.
+  LevelOneProgram program() const;
+
+private:
+  /// The program after a phase, and the steps of recipes that are followed on the way to it.
+  struct Checkpoint {
+    llvm::StringRef phase;
+    mlir::OwningOpRef<mlir::ModuleOp> program;
+    std::string recipe; // the steps that phase might follow, or did
+    std::vector<std::string> followed;
+  };
+
+  mlir::OwningOpRef<mlir::ModuleOp> scheduled(Compiler &compiler, const std::string &recipe);
+  const Checkpoint &reach(Checkpoint &checkpoint, Compiler &compiler, const ProgramRecipe &recipe,
+                          const Checkpoint *before);
+
+  LevelOneProgram source;
+  Settings settings;
+  Sizes sizes;
+  Targets engines;
+  Checkpoint simplified, laidOut;
+};
+
+} // namespace headrace::optimize
