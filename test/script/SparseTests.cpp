@@ -50,6 +50,8 @@ const char *kScript = R"(
   w5 = (X - 2) %*% v; w6 = t(X + u) %*% Y; w7 = Y %*% t(X - t(v)); w8 = (X - u) %*% t(Y)
   x1 = sum((X - colMeans(X)) ^ 2); x2 = colSums((X - t(v)) ^ 2); x3 = rowSums((X - u) ^ 2); x4 = sum((X - 3) ^ 2)
   x5 = rowSums((X - t(v)) ^ 2); x6 = sum((X + u) ^ 2); D = X - t(v); x7 = D %*% v; x8 = t(D) %*% D
+  y1 = rowSums(X - t(v)); y2 = rowSums(X + u); y3 = colSums(X - t(v)); y4 = colSums(X - u); y5 = sum(X - t(v))
+  y6 = sum(X + u); y7 = rowSums(X - sum(v)); y8 = colSums(X + sum(v)); y9 = sum(X - sum(v)); y0 = sum((X - t(v)) %*% v)
   x9 = (X - u / 0) %*% v; x0 = (X - 1) %*% (v / 0)
   r1 = X[1:3, ] %*% t(X[2:6, ]); r2 = X[, 1:2] %*% v[1:2, ]
 )";
@@ -98,6 +100,12 @@ INSTANTIATE_TEST_SUITE_P(Formats, SparseMix,
                                          std::tuple(0.3, 1.0, CompileWhen::Always),
                                          std::tuple(0.3, 0.3, CompileWhen::Always)));
 
+TEST(SparsePlans, CompressedMatricesAreTheirOperands) {
+  Ran ran = runScript(
+      "X = rand(rows=9, cols=4, seed=1); C = compress(X); s = sum(abs(decompress(C) * 2 - 2 * X))");
+  EXPECT_EQ(ran.number("s"), 0);
+}
+
 TEST(SparsePlans, AShiftedMatrixIsNeverBuilt) {
   // 200,000 x 200,000 cells would be 320 GB.
   Ran ran = runScript(R"(
@@ -106,11 +114,14 @@ TEST(SparsePlans, AShiftedMatrixIsNeverBuilt) {
     P = rand(rows=n, cols=2, seed=2)
     Y = (X - colMeans(X)) %*% P
     Z = t(X - 0.5) %*% P
-    e = sum(Z) + 0.5 * n * sum(P) - sum(t(X) %*% P)
+    W = t(X) %*% P
+    e = sum(abs(Z - W + 0.5 * colSums(P)))
+    d = sum((X - P[, 1]) %*% P) - sum(X %*% P) + sum(P[, 1]) * sum(P)
     s = sum((X - colMeans(X)) ^ 2)
     k = sum(X)
   )");
   EXPECT_NEAR(ran.number("e"), 0, 1e-3);
+  EXPECT_NEAR(ran.number("d"), 0, 1e-3);
   EXPECT_NEAR(ran.number("s"), ran.number("k"), 10);
 }
 

@@ -189,6 +189,8 @@ int SparseRewriter::rewrite(int id) {
     return other;
   if (int sum = sumWithOtherCells(id); sum >= 0)
     return sum;
+  if (int sum = sumOfShifted(id); sum >= 0)
+    return sum;
   // sum(sparse) is the sum of what is stored.
   if (node.op == Op::Aggregate && node.aggregate == AggregateKind::Sum &&
       node.extent == Extent::All && from.nodes[node.inputs[0]].known.sparse) {

@@ -48,6 +48,7 @@ private:
   bool isSumOfSquaredDeviations(int id) const;
   bool needsNoCells(int id) const;
   int sumOfSquaredDeviations(int id);
+  int sumOfShifted(int id);
   int productOfShifted(int id);
 
   const Dag &from;

@@ -36,11 +36,14 @@ bool SparseRewriter::isSumOfSquaredDeviations(int id) const {
          (sum.extent == Extent::All || sum.extent == parts->extent);
 }
 
-/// Whether all that reads X - v does without its cells: products and sums of squares.
+/// Whether all that reads X - v does without its cells: products, sums and sums of squares.
 bool SparseRewriter::needsNoCells(int id) const {
   return std::ranges::all_of(readers[id], [&](int reader) {
-    if (reader < 0 || from.nodes[reader].op == Op::MatMul)
-      return reader >= 0;
+    if (reader < 0)
+      return false;
+    const Node &node = from.nodes[reader];
+    if (node.op == Op::MatMul || (node.op == Op::Aggregate && node.aggregate == AggregateKind::Sum))
+      return true;
     return !readers[reader].empty() && std::ranges::all_of(readers[reader], [&](int sum) {
       return isSumOfSquaredDeviations(sum);
     });
@@ -68,6 +71,54 @@ int SparseRewriter::sumOfSquaredDeviations(int id) {
   all.known = node.known;
   all.place = node.place;
   return copy(std::move(all));
+}
+
+/// rowSums(X - v)  ->  rowSums(X) - sum(v)    for a row v, - ncol(X) * v for a column or a scalar;
+/// likewise colSums and sum, and with +. Else -1.
+int SparseRewriter::sumOfShifted(int id) {
+  const Node &node = from.nodes[id];
+  if (node.op != Op::Aggregate || node.aggregate != AggregateKind::Sum)
+    return -1;
+  auto parts = shifted(node.inputs[0]);
+  if (!parts)
+    return -1;
+  const Known &known = from.nodes[parts->x].known;
+  // The sum of no cells is 0, whatever v is.
+  if (!known.sizesKnown() || known.rows.isConstant(0) || known.cols.isConstant(0))
+    return -1;
+  auto cell = [&](CellFunction function, int left, int right, const Known &result) {
+    Node made{Op::Cell, {left, right}};
+    made.cell = function;
+    made.known.type = result.type;
+    made.known.rows = result.rows;
+    made.known.cols = result.cols;
+    made.place = node.place;
+    return copy(std::move(made));
+  };
+  int x = rewritten[parts->x], added = rewritten[parts->v];
+  bool addsRows = node.extent != Extent::EachColumn, addsColumns = node.extent != Extent::EachRow;
+  Known scalar;
+  scalar.type = Type::scalar(ValueType::Double);
+  bool single = from.nodes[parts->v].isScalar();
+  // What is repeated is counted, what varies in the direction of the sum is added up.
+  if ((parts->extent == Extent::EachColumn && addsRows) ||
+      (parts->extent == Extent::EachRow && addsColumns)) {
+    Node sum{Op::Aggregate, {added}};
+    sum.known = scalar;
+    sum.place = node.place;
+    added = copy(std::move(sum));
+    single = true;
+  }
+  if (addsRows && parts->extent != Extent::EachColumn)
+    added = cell(CellFunction::Multiply, added, size(known.cols, x), single ? scalar : node.known);
+  if (addsColumns && parts->extent != Extent::EachRow)
+    added = cell(CellFunction::Multiply, added, size(known.rows, x), single ? scalar : node.known);
+  Node sum{Op::Aggregate, {x}};
+  sum.extent = node.extent;
+  sum.known = node.known;
+  sum.place = node.place;
+  int base = copy(std::move(sum));
+  return cell(from.nodes[node.inputs[0]].cell, base, added, node.known);
 }
 
 /// (X - v) %*% B  ->  shiftedProduct(X, v, B)    if nothing needs the cells of X - v, and the same
