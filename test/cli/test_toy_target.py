@@ -114,7 +114,10 @@ def onnx_model(path: Path, nodes: list, inputs: dict, outputs: dict, weights: di
     return path
 
 
-def test_a_small_kernel_between_two_of_the_host_stays_there(tmp_path: Path) -> None:
+def test_a_small_kernel_between_two_of_the_host_stays_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_RATES", "derived")  # on a machine that is slow enough, it does not
     helper = pytest.importorskip("onnx").helper
     model = onnx_model(
         tmp_path / "m.onnx",
