@@ -57,6 +57,8 @@ const std::unordered_map<std::string_view, CallBuilder::Rule> &CallBuilder::rule
                                                                    {"as.integer", &C::castScalar},
                                                                    {"as.logical", &C::castScalar},
                                                                    {"ifelse", &C::ifelse},
+                                                                   {"compress", &C::same},
+                                                                   {"decompress", &C::same},
                                                                    {"replace", &C::likeFirst},
                                                                    {"rev", &C::likeFirst},
                                                                    {"cumsum", &C::likeFirst},

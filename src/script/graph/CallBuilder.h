@@ -67,6 +67,8 @@ private:
   int castScalar();
   int ifelse();
   int likeFirst();
+  /// The operand itself: how a matrix is stored is not the script's to say.
+  int same() { return all[0]; }
   int outer();
   int diag();
   int solve();

@@ -145,11 +145,11 @@ size_t HostCall::parameter(std::string_view argument) const {
 
 static std::span<const HostTable *const> hostTables() {
   static const HostTable *const tables[] = {
-      &movementFunctions(), &creationFunctions(),   &randomFunctions(),  &numericFunctions(),
-      &groupFunctions(),    &statisticsFunctions(), &linearAlgebra(),    &orderStatistics(),
-      &listFunctions(),     &systemFunctions(),     &dynamicFunctions(), &convolutions(),
-      &neuralFunctions(),   &frameFunctions(),      &schemaFunctions(),  &transformFunctions(),
-      &tokenFunctions()};
+      &movementFunctions(),  &creationFunctions(), &randomFunctions(),     &numericFunctions(),
+      &shiftedProducts(),    &groupFunctions(),    &statisticsFunctions(), &linearAlgebra(),
+      &orderStatistics(),    &listFunctions(),     &systemFunctions(),     &dynamicFunctions(),
+      &convolutions(),       &neuralFunctions(),   &frameFunctions(),      &schemaFunctions(),
+      &transformFunctions(), &tokenFunctions()};
   return tables;
 }
 

@@ -1,5 +1,6 @@
 #include "script/plan/SparsePlan.h"
 
+#include "script/plan/Partition.h"
 #include "script/plan/SparseRewriter.h"
 #include "script/plan/ZeroCells.h"
 #include <algorithm>
@@ -7,6 +8,14 @@
 namespace headrace::script {
 
 void SparseRewriter::findInner() {
+  readers.resize(from.nodes.size());
+  for (const auto &[name, node] : results)
+    readers[node].push_back(-1);
+  std::vector<bool> needed = neededNodes(from, results);
+  for (size_t i = 0; i < from.nodes.size(); ++i)
+    for (int input : from.nodes[i].inputs)
+      if (input >= 0 && needed[i])
+        readers[input].push_back(static_cast<int>(i));
   std::vector<bool> readElsewhere(from.nodes.size());
   for (const auto &[name, node] : results)
     readElsewhere[node] = true;
@@ -167,28 +176,6 @@ int SparseRewriter::checked(int result, int expression, Op last) {
   return copy(std::move(check));
 }
 
-/// Whether a node is sum((x - mean(x))^2) over the same extent, of a sparse x.
-static bool isSpread(const Dag &dag, const Node &node) {
-  auto isCell = [](const Node &other, CellFunction function) {
-    return other.op == Op::Cell && other.cell == function;
-  };
-  auto isAggregate = [&](const Node &other, AggregateKind kind) {
-    return other.op == Op::Aggregate && other.aggregate == kind && other.extent == node.extent;
-  };
-  if (!isAggregate(node, AggregateKind::Sum))
-    return false;
-  const Node &square = dag.nodes[node.inputs[0]];
-  if (!isCell(square, CellFunction::Power) ||
-      !dag.nodes[square.inputs[1]].known.value.isConstant(2))
-    return false;
-  const Node &deviation = dag.nodes[square.inputs[0]];
-  if (!isCell(deviation, CellFunction::Subtract))
-    return false;
-  int x = deviation.inputs[0];
-  const Node &mean = dag.nodes[deviation.inputs[1]];
-  return dag.nodes[x].known.sparse && isAggregate(mean, AggregateKind::Mean) && mean.inputs[0] == x;
-}
-
 int SparseRewriter::rewrite(int id) {
   const Node &node = from.nodes[id];
   Node same = node;
@@ -196,15 +183,13 @@ int SparseRewriter::rewrite(int id) {
     input = input < 0 ? input : rewritten[input];
   auto unchanged = [&] { return copy(std::move(same)); };
 
-  // Of cells that are not stored, the squared deviations are all alike.
-  if (isSpread(from, node)) {
-    const Node &deviation = from.nodes[from.nodes[node.inputs[0]].inputs[0]];
-    same.op = Op::Function;
-    same.name = "squaredDeviations";
-    same.inputs = {rewritten[deviation.inputs[0]], rewritten[deviation.inputs[1]]};
-    return unchanged();
-  }
+  if (int other = sumOfSquaredDeviations(id); other >= 0)
+    return other;
+  if (int other = productOfShifted(id); other >= 0)
+    return other;
   if (int sum = sumWithOtherCells(id); sum >= 0)
+    return sum;
+  if (int sum = sumOfShifted(id); sum >= 0)
     return sum;
   // sum(sparse) is the sum of what is stored.
   if (node.op == Op::Aggregate && node.aggregate == AggregateKind::Sum &&

@@ -5,6 +5,12 @@
 
 namespace headrace::script {
 
+/// x - v or x + v: a sparse matrix and a scalar, row or column that is repeated over it.
+struct Shifted {
+  int x, v;      // old nodes
+  Extent extent; // what one element of v is for
+};
+
 /// Rewrites a graph into one where functions of sparse matrices are functions of their values.
 class SparseRewriter {
 public:
@@ -38,9 +44,16 @@ private:
   int scalarCell(CellFunction function, int left, int right, ValueType type);
   int size(const Size &value, int pattern);
   int sumWithOtherCells(int id);
+  std::optional<Shifted> shifted(int id) const;
+  bool isSumOfSquaredDeviations(int id) const;
+  bool needsNoCells(int id) const;
+  int sumOfSquaredDeviations(int id);
+  int sumOfShifted(int id);
+  int productOfShifted(int id);
 
   const Dag &from;
   std::span<std::pair<std::string, int>> results;
+  std::vector<std::vector<int>> readers; // of old nodes; -1 for a result
   std::vector<bool> inner;    // old nodes that only functions of sparse matrices' cells read
   std::vector<int> rewritten; // old node to new
   std::vector<Node> nodes;    // the new graph
