@@ -62,12 +62,8 @@ def mbconv(batch: int, pixels: int) -> onnx.ModelProto:
     )
     x = block.conv("project", block.add("Mul", "scale", x, excited), OUTPUTS, CHANNELS, 1)
     y = block.norm("project/norm", x, OUTPUTS)
-    image = helper.make_tensor_value_info(
-        "x", TensorProto.FLOAT, [batch, CHANNELS, pixels, pixels]
-    )
-    result = helper.make_tensor_value_info(
-        y, TensorProto.FLOAT, [batch, OUTPUTS, pixels, pixels]
-    )
+    image = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, CHANNELS, pixels, pixels])
+    result = helper.make_tensor_value_info(y, TensorProto.FLOAT, [batch, OUTPUTS, pixels, pixels])
     graph = helper.make_graph(block.nodes, "mbconv", [image], [result], block.weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8

@@ -56,6 +56,7 @@ from headrace._optimize import Optimizer, blame, optimize, recipe_difference
 from headrace._ort_value import OrtValue
 from headrace._phases import Phase, phases
 from headrace._quantize import quantize
+from headrace._reductions import max, min, prod, reducer, sum
 from headrace._schedules import (
     Intrinsic,
     LaunchSchedule,
@@ -65,7 +66,6 @@ from headrace._schedules import (
     intrinsic,
     schedule,
 )
-from headrace._reductions import max, min, prod, reducer, sum
 from headrace._script import Script, Variables, script, write_script_package
 from headrace._session import InferenceSession
 from headrace._session_options import (

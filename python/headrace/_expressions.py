@@ -320,9 +320,7 @@ def scan(
 
     if callable(initial):
         parameter_names(initial, len(sizes) - 1, f"initial values of {what}")
-    return Tensor(
-        _core.expr_scan(sizes, type_name(dtype), call, start, name or "", names[1:])
-    )
+    return Tensor(_core.expr_scan(sizes, type_name(dtype), call, start, name or "", names[1:]))
 
 
 def solve(

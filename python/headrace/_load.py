@@ -141,8 +141,5 @@ def write_package(
         [(name, operator.index(size)) for name, size in (sizes or {}).items()],
         recipe,
         accelerator,
-        [
-            {name: to_any_value(value, name) for name, value in sample.items()}
-            for sample in samples
-        ],
+        [{name: to_any_value(value, name) for name, value in sample.items()} for sample in samples],
     )

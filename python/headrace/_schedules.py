@@ -176,6 +176,7 @@ class StageLaunch:
         """Launch the stage as this kind of kernel. The compiler chooses the parameters that are not
         given.
         """
+
         def apply(core: _core.LaunchSchedule, kind: str, *values: int) -> None:
             given = [f"{name}={operator.index(value)}" for name, value in zip(parameters, values)]
             core.apply_text(" ".join([f"{self.name}: {kind}", *given]) + "\n")

@@ -229,7 +229,11 @@ def main(given: list[str] | None = None) -> int:
         return script_conformance.main(words[1:])
     parser = argparse.ArgumentParser("headrace conformance", description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "suite", nargs="?", default="onnx", choices=["onnx", "dml"], help="the cases: of the onnx package, or scripts"
+        "suite",
+        nargs="?",
+        default="onnx",
+        choices=["onnx", "dml"],
+        help="the cases: of the onnx package, or scripts",
     )
     parser.add_argument(
         "--group", default="node", choices=GROUPS, help="the group of cases (default: node)"

@@ -15,7 +15,8 @@ struct Blame {
   double before = 0, after = 0;
   /// The most costly first.
   std::vector<BlamedStep> steps;
-  /// Steps that the program of the first recipe cannot do, with the reason.
+  /// Steps that cannot be done one by one, with the reason: together they are one
+  /// of `steps`.
   std::vector<std::pair<std::string, std::string>> left;
   /// What no step accounts for.
   double unexplained() const;

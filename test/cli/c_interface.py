@@ -78,9 +78,7 @@ class CProgram:
 
     def __init__(self, path: Path) -> None:
         self.package, self.program = ctypes.c_void_p(), ctypes.c_void_p()
-        check(
-            library().headrace_package_open(str(path).encode(), ctypes.byref(self.package))
-        )
+        check(library().headrace_package_open(str(path).encode(), ctypes.byref(self.package)))
         check(library().headrace_package_program(self.package, None, ctypes.byref(self.program)))
 
     def names(self, role: str) -> list[str]:

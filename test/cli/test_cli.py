@@ -348,7 +348,12 @@ def test_explain_json_has_expressions_for_open_sizes():
 
 def test_explain_grad():
     text = good("explain", "--grad", "--weights", MODEL, "--size", "batch=4")
-    for word in ("(forward)", "(backward)", "saved in addition to inputs and outputs", "computed again"):
+    for word in (
+        "(forward)",
+        "(backward)",
+        "saved in addition to inputs and outputs",
+        "computed again",
+    ):
         assert word in text
     report = json.loads(good("explain", "--grad", "--memory-budget", "0", "--json", MODEL))
     assert report["kept"] == [] and report["kept_bytes"] == 0 and report["computed_again"]

@@ -191,7 +191,9 @@ def test_damaged_packages_are_refused_in_one_line(package, tmp_path) -> None:
         files.writestr("data.pkl", "a model of something else")
     assert "there is no 'manifest.json' in it" in bad(1, "run", path, "--random", 0)
     np.savez(tmp_path / "arrays.npz", x=np.zeros(3))
-    assert "arrays.npz: expected an ONNX model, got a zip archive" in bad(1, "run", tmp_path / "arrays.npz")
+    assert "arrays.npz: expected an ONNX model, got a zip archive" in bad(
+        1, "run", tmp_path / "arrays.npz"
+    )
 
 
 def test_devices(tmp_path: Path) -> None:

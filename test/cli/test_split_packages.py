@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("onnx", reason="onnx writes the models")
+import headrace as hr  # noqa: E402
 from c_interface import BIN, CError, CProgram  # noqa: E402
-from cases import graph_text  # noqa: E402
 from coarse_models import good  # noqa: E402
 
-import headrace as hr  # noqa: E402
+from cases import graph_text  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not BIN, reason="HEADRACE_BIN is not set")
 
@@ -151,9 +151,7 @@ m (int64 count, float[N] x) => (float[N] y) <bool yes = {1}> {
 
 
 def test_loops_run_from_a_package(tmp_path: Path) -> None:
-    samples = [
-        {"count": np.array(2), "x": np.full(size, 0.5, np.float32)} for size in (3, 4, 5)
-    ]
+    samples = [{"count": np.array(2), "x": np.full(size, 0.5, np.float32)} for size in (3, 4, 5)]
     _, package = compiled(tmp_path, LOOP, samples)
     x = np.linspace(0, 0.5, 9, dtype=np.float32)
     expected = x

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest

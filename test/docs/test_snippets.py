@@ -43,7 +43,9 @@ NOT_RUN = {
     },
     "docs/packages.md": {"headrace compile detector.onnx": "test_split_packages.py packs one"},
     "docs/distributed.md": {"headrace map digits.hrpkg": "needs a cluster of several machines"},
-    "docs/exploration.md": {"python examples/pusch/run.py": "minutes; test/examples has it --small"},
+    "docs/exploration.md": {
+        "python examples/pusch/run.py": "minutes; test/examples has it --small"
+    },
     "docs/studio.md": {"headrace studio": "serves a page until it is ended; test/studio has it"},
     "docs/verify.md": {"headrace verify difference.onnx": "only a wrong program leaves that file"},
 }
@@ -113,7 +115,11 @@ def place(tmp_path: Path) -> Path:
     bin.mkdir()
     (here / "build").mkdir(parents=True)
     package = Path(hr.__file__).resolve().parents[1]
-    for name, target in {"headrace": command, "python": sys.executable, "python3": sys.executable}.items():
+    for name, target in {
+        "headrace": command,
+        "python": sys.executable,
+        "python3": sys.executable,
+    }.items():
         (bin / name).write_text(f'#!/bin/sh\nPYTHONPATH="{package}" exec "{target}" "$@"\n')
         (bin / name).chmod(0o755)
     for name in ("examples", "include"):
@@ -183,7 +189,9 @@ def test_pages_with_steps_are_found() -> None:
 @pytest.mark.parametrize("name", NOT_RUN)
 def test_lines_that_are_not_run_stand_on_their_page(name: str) -> None:
     code = "\n".join(step.code for step in steps_of(ROOT / name))
-    assert [begin for begin in NOT_RUN[name] if not re.search(f"^{re.escape(begin)}", code, re.M)] == []
+    assert [
+        begin for begin in NOT_RUN[name] if not re.search(f"^{re.escape(begin)}", code, re.M)
+    ] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -12,11 +12,11 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import onnx
-from engines import Command, Engine, Package, Refused
 from onnx import helper
 from spread import Spread, spreads
 
 from cases.graphs.values import MANTISSA, Program, epsilon
+from engines import Command, Engine, Package, Refused
 from rewrite import rewrite
 from runtime import Answer, by_runtime, is_fit_for_single
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from engines import Engine
 from onnx import helper, numpy_helper
 
 from cases.graphs.values import MANTISSA, Program, epsilon
+from engines import Engine
 
 TRIES = 8
 UNITS = 4

@@ -167,12 +167,6 @@ class Context:
             total = self.builder.arithmetic(function, total, self.size(part))
         return total
 
-
-
-
-
-
-
     # Operators
 
     def map(self, function: str, *operands: Any, dtype: str | None = None) -> Tensor:

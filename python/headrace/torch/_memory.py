@@ -82,5 +82,3 @@ def positions(
     if at.numel() and (at.min() < 0 or at.max() >= numbers[-1]):
         raise Unsupported(f"{c.node.target} beyond its tensor")
     return at
-
-

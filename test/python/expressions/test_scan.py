@@ -36,9 +36,7 @@ def test_a_cumulative_product(shape):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_steps_read_neighbours_of_the_last_step(shape):
     n, m, A = matrix()
-    S = hr.scan(
-        (n, m), lambda S, t, j: hr.select(j > 0, S[t - 1, j - 1], 0.0) + A[t, j], name="S"
-    )
+    S = hr.scan((n, m), lambda S, t, j: hr.select(j > 0, S[t - 1, j - 1], 0.0) + A[t, j], name="S")
     a = table(shape)
     expected = np.zeros(shape)
     for t in range(shape[0]):
@@ -202,7 +200,7 @@ def test_recurrences_are_parts_of_programs():
         (lambda S, t, j: S[t - 1, j - 1], r"reads positions -1 to m - 2 of dimension 0"),
         (lambda S, t, j: S[t - 1], "expected 2 indices, got 1"),
         (lambda S, t: S[t - 1, 0], r"expected a function of 3 parameters, .* got 2"),
-        (lambda S, t, j: (S[t - 1, j] > 0.0), "expected steps of type f32, got .* of type bool"),
+        (lambda S, t, j: S[t - 1, j] > 0.0, "expected steps of type f32, got .* of type bool"),
     ],
 )
 def test_steps_that_cannot_be_are_rejected(step, message):

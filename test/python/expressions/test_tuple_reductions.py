@@ -71,9 +71,7 @@ def test_mean_and_variance_in_one_pass(shape):
 def test_a_component_is_part_of_an_expression():
     n, m, A = matrix()
     r = hr.axis(m, name="r")
-    gap = hr.compute(
-        (n, m), lambda i, j: argmax((r, A[i, r]), axis=r)[1] - A[i, j], name="gap"
-    )
+    gap = hr.compute((n, m), lambda i, j: argmax((r, A[i, r]), axis=r)[1] - A[i, j], name="gap")
     a = table((6, 9))
     assert_close(hr.compile(gap)(a), a.max(1, keepdims=True) - a)
 

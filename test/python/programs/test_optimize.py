@@ -200,15 +200,15 @@ def test_blame_names_the_line_that_costs(mbconv: Path) -> None:
         if step["saved_us"] < -0.05 * step["after"]["predicted_us"]
     ]
     assert len(planted) > 3
-    planted, named = planted[::4], 0
+    named = 0
     for step in planted:
         found = hr.blame(model, good, step["recipe"])
         total = found["after_us"] - found["before_us"]
         assert np.isclose(total, -step["saved_us"])
-        assert abs(found["unexplained_us"]) <= 0.1 * abs(total), step["step"]
+        assert abs(found["unexplained_us"]) <= 0.01 * abs(total), step["step"]
         kernel = step["step"].split()[1].rstrip(":")
         named += any(kernel in line["step"] for line in found["steps"][:1])
-    assert named >= 0.9 * len(planted)
+    assert named >= 0.95 * len(planted)
 
 
 def test_measured_times_are_one_per_state(digits_path: Path) -> None:

@@ -78,10 +78,16 @@ def test_steps_of_a_recurrence_are_rounded_too() -> None:
         ],
     }
     constants = [
-        helper.make_tensor(name, 1, [2, 6, 2], np.ravel(values) / 4) for name, values in weights.items()
+        helper.make_tensor(name, 1, [2, 6, 2], np.ravel(values) / 4)
+        for name, values in weights.items()
     ]
     node = helper.make_node(
-        "GRU", ["x", "w", "r"], ["y"], direction="bidirectional", hidden_size=2, linear_before_reset=1
+        "GRU",
+        ["x", "w", "r"],
+        ["y"],
+        direction="bidirectional",
+        hidden_size=2,
+        linear_before_reset=1,
     )
     graph = helper.make_graph([node], "test", [x], [y], constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])

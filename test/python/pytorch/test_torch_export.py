@@ -130,8 +130,9 @@ OPERATORS: dict[str, tuple[Callable, list[tuple[int, ...]]]] = {
     ),
     "places of maxima": (lambda x: F.max_pool2d(x, 2, return_indices=True), [(2, 3, 6, 6)]),
     "resize": (
-        lambda x: F.interpolate(x, scale_factor=1.7, mode="bilinear")
-        .add(F.interpolate(x, size=(8, 8), mode="nearest")),
+        lambda x: F.interpolate(x, scale_factor=1.7, mode="bilinear").add(
+            F.interpolate(x, size=(8, 8), mode="nearest")
+        ),
         [(1, 2, 5, 5)],
     ),
     "cubic": (lambda x: F.interpolate(x, size=(4, 9), mode="bicubic"), [(1, 2, 5, 5)]),
@@ -184,7 +185,9 @@ def test_operators_without_a_counterpart_are_named_with_their_lines(tmp_path: Pa
         return torch.special.bessel_j0(torch.special.bessel_j1(x))
 
     path = saved(exported(Wrapped(function), torch.rand(3)), tmp_path / "bessel.pt2")
-    with pytest.raises(hr.UnsupportedError, match=r"bessel_j1.default \(test_torch_export.py:\d+\), .*j0"):
+    with pytest.raises(
+        hr.UnsupportedError, match=r"bessel_j1.default \(test_torch_export.py:\d+\), .*j0"
+    ):
         hr.load(path)
 
 

@@ -36,9 +36,7 @@ def saved(
     node = helper.make_node(kind, names + ["w"] * len(constants), ["y"], **attributes)
     output = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
     graph = helper.make_graph([node], kind, inputs, [output], constants)
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
-    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.save(onnx.shape_inference.infer_shapes(model), path)
     return path
 

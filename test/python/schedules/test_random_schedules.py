@@ -31,16 +31,12 @@ def product(draw: random.Random):
     if kind == "batch":
         A = hr.placeholder((3, n, k), "f32", name="A")
         B = hr.placeholder((3, k, m), "f32", name="B")
-        C = hr.compute(
-            (3, n, m), lambda b, i, j: hr.sum(A[b, i, r] * B[b, r, j], axis=r), name="C"
-        )
+        C = hr.compute((3, n, m), lambda b, i, j: hr.sum(A[b, i, r] * B[b, r, j], axis=r), name="C")
     elif kind == "window":
         s = hr.axis(3, name="s")
         A = hr.placeholder((n + 2, k), "f32", name="A")
         B = hr.placeholder((3, k, m), "f32", name="B")
-        C = hr.compute(
-            (n, m), lambda i, j: hr.sum(A[i + s, r] * B[s, r, j], axis=[s, r]), name="C"
-        )
+        C = hr.compute((n, m), lambda i, j: hr.sum(A[i + s, r] * B[s, r, j], axis=[s, r]), name="C")
     else:
         A = hr.placeholder((n, k), "f32", name="A")
         B = hr.placeholder((k, m), "f32", name="B")
