@@ -49,7 +49,7 @@ from headrace._gradient import (
 from headrace._io_binding import IOBinding
 from headrace._knobs import Knob, Space, knob
 from headrace._load import load, write_package
-from headrace._log import log  # noqa: F811
+from headrace._log import log  # noqa: F401, F811
 from headrace._model import Model
 from headrace._node_arg import ModelMetadata, NodeArg
 from headrace._optimize import Optimizer, blame, optimize, recipe_difference

@@ -109,8 +109,7 @@ nb::dict explanationToPython(const Explanation &explanation,
     entry["step"] = why.step;
     entry["reason"] = why.reason;
     entry["bytes"] = why.bytes ? amount(*why.bytes) : nb::none();
-    entry["saved_us"] =
-        why.microseconds ? nb::object(nb::float_(*why.microseconds)) : nb::none();
+    entry["saved_us"] = why.microseconds ? nb::object(nb::float_(*why.microseconds)) : nb::none();
     reasons.append(entry);
   }
   dict["why_not"] = reasons;

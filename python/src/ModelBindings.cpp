@@ -1,4 +1,3 @@
-#include "adaptive/CompileLog.h"
 #include "driver/Model.h"
 #include "driver/package/PackageCompiler.h"
 #include "package/Package.h"
@@ -11,6 +10,7 @@
 #include "Bindings.h"
 #include "Interpreter.h"
 #include "Values.h"
+#include "adaptive/CompileLog.h"
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -296,8 +296,8 @@ inOrder(const Model &model, const std::vector<std::map<std::string, RuntimeValue
     for (const TensorSpec &input : model.inputs()) {
       auto found = sample.find(input.name);
       if (found == sample.end())
-        throw Error(ErrorKind::MissingInput, "samples: expected an input '" + input.name +
-                                                 "' in each, got one without");
+        throw Error(ErrorKind::MissingInput,
+                    "samples: expected an input '" + input.name + "' in each, got one without");
       values.push_back(found->second);
     }
   }

@@ -1,8 +1,8 @@
 #include "adaptive/ExactVersions.h"
 
-#include "adaptive/BackgroundWork.h"
 #include "runtime/system/Interruption.h"
 
+#include "adaptive/BackgroundWork.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -23,10 +23,9 @@ constexpr int kFewestCalls = 3;
 
 ExactVersions::ExactVersions(size_t max, Compile compile, Names names)
     : compile(std::move(compile)), names(std::move(names)),
-      versions(std::min(max, kMaxVersions),
-               [this](const ExactSizes &sizes, const Executable &) {
-                 return this->names.exact(sizes);
-               }) {}
+      versions(std::min(max, kMaxVersions), [this](const ExactSizes &sizes, const Executable &) {
+        return this->names.exact(sizes);
+      }) {}
 
 ExactVersions::~ExactVersions() { background::cancel(this); }
 

@@ -4,9 +4,9 @@
 // nothing, and at worst as much time is spent on compiling as on running.
 #pragma once
 
-#include "adaptive/VersionStore.h"
 #include "runtime/program/Executable.h"
 
+#include "adaptive/VersionStore.h"
 #include <functional>
 #include <list>
 #include <span>

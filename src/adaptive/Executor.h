@@ -2,8 +2,9 @@
 // process; an executor of another kind may send them elsewhere, or measure them.
 #pragma once
 
-#include "adaptive/Region.h"
 #include "runtime/operators/HostOperators.h"
+
+#include "adaptive/Region.h"
 
 namespace headrace::adaptive {
 

@@ -45,7 +45,9 @@ void Graph::dropUnneeded() {
 std::string Graph::describe(const Region &region) const {
   std::string text = nodes[region.nodes.front()].node.describe();
   size_t more = region.nodes.size() - 1;
-  return more == 0 ? text : text + " and " + std::to_string(more) + (more == 1 ? " more node" : " more nodes");
+  return more == 0
+             ? text
+             : text + " and " + std::to_string(more) + (more == 1 ? " more node" : " more nodes");
 }
 
 void Graph::addRegion(const NodeSet &done, std::shared_ptr<const Region> region) {

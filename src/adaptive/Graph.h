@@ -7,7 +7,6 @@
 #include "adaptive/Executor.h"
 #include "adaptive/NodeSet.h"
 #include "adaptive/VersionStore.h"
-
 #include <atomic>
 #include <map>
 
@@ -20,10 +19,10 @@ struct GraphNode {
   std::vector<int> inputs = {};  // values by number, -1 for an omitted one
   std::vector<int> reads = {};   // inputs, and what graphs inside take from this one; each once
   std::vector<int> outputs = {}; // -1 for one that nobody asks for
-  operators::HostFunction host = nullptr; // null if only compiled code computes it
+  operators::HostFunction host = nullptr;             // null if only compiled code computes it
   std::shared_ptr<operators::Prepared> prepared = {}; // what `host` keeps between calls
   bool isHostAlways = false; // else on values that are not numeric tensors, and if it is changing
-  std::optional<size_t> parametersFrom = {};              // HostOperator's
+  std::optional<size_t> parametersFrom = {};                 // HostOperator's
   std::map<std::string, std::shared_ptr<Graph>> bodies = {}; // by attribute
   size_t origin = 0; // the number of the node for the front end that wrote the graph
 };
@@ -60,13 +59,13 @@ public:
 
   // Written by a front end or a package before the first run.
   std::string model, name;
-  std::vector<std::string> names;       // of values, by number
-  std::vector<RuntimeValue> constants;  // by value; nothing if the value is not a constant
-  std::vector<int> inputs, outputs;     // values
+  std::vector<std::string> names;      // of values, by number
+  std::vector<RuntimeValue> constants; // by value; nothing if the value is not a constant
+  std::vector<int> inputs, outputs;    // values
   /// Values of the graph around that nodes here read: their numbers here and there.
   std::vector<std::pair<int, int>> captures;
-  std::vector<GraphNode> nodes;         // in an order in which they can run
-  RegionSource *source = nullptr;       // null: there are no other regions than those added
+  std::vector<GraphNode> nodes;   // in an order in which they can run
+  RegionSource *source = nullptr; // null: there are no other regions than those added
 
   /// Drops nodes that nobody reads; to be called after a change of nodes or outputs.
   void dropUnneeded();

@@ -1,8 +1,8 @@
 // The run of a graph in parts.
-#include "adaptive/Graph.h"
 #include "runtime/system/Interruption.h"
 #include "runtime/system/Text.h"
 
+#include "adaptive/Graph.h"
 #include <algorithm>
 #include <set>
 
@@ -106,8 +106,9 @@ bool Graph::runsOnHost(size_t index, const Frame &frame) const {
 void Graph::runHostNodes(Frame &frame, GraphCall &call) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const std::vector<int> &reads = nodes[i].reads;
-    bool isReady = !frame.done.contains(i) && std::all_of(reads.begin(), reads.end(),
-                                                 [&](int value) { return frame.has(value); });
+    bool isReady =
+        !frame.done.contains(i) &&
+        std::all_of(reads.begin(), reads.end(), [&](int value) { return frame.has(value); });
     bool isOurs = isReady && runsOnHost(i, frame);
     if (frame.skips(i, isOurs)) {
       for (int output : nodes[i].outputs)
@@ -308,7 +309,9 @@ void Graph::failWithoutRegion(const Frame &frame) const {
                   model + ": " + readerOf(*region, other->value) + ": value " +
                       inQuotes(names[other->value]) + ": expected " + textOf(other->tensor) +
                       " or another value that the package was compiled for, got " +
-                      (tensor ? textOf(*tensor) : found ? headrace::describe(*found) : "none"));
+                      (tensor  ? textOf(*tensor)
+                       : found ? headrace::describe(*found)
+                               : "none"));
     }
   for (const std::shared_ptr<const Region> &region : known)
     for (int input : region->inputs)

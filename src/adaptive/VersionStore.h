@@ -3,9 +3,9 @@
 // is dropped first.
 #pragma once
 
-#include "adaptive/CompileLog.h"
 #include "runtime/system/ForkSafety.h"
 
+#include "adaptive/CompileLog.h"
 #include <algorithm>
 #include <functional>
 #include <list>

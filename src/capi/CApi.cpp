@@ -315,9 +315,9 @@ static const PackageProgram &dataflowOf(const headrace_program *program) {
     throw Error(ErrorKind::Unsupported,
                 "'" + program->script->script().name() + "' is a script, which can only be run");
   if (program->split)
-    throw Error(ErrorKind::Unsupported,
-                "'" + program->split->name() + "' is split into several programs, so it can only "
-                                               "be run");
+    throw Error(ErrorKind::Unsupported, "'" + program->split->name() +
+                                            "' is split into several programs, so it can only "
+                                            "be run");
   return *program->program;
 }
 

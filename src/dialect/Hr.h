@@ -37,10 +37,10 @@ struct ValueCheck;
 
 namespace headrace {
 
-/// The function attribute that names the program's symbolic sizes, in order.
+/// The function attribute that names the program's dynamic dimensions, in order.
 inline constexpr llvm::StringLiteral kSymbolsAttr = "hr.symbols";
-/// Function attributes: the least and greatest value of each symbolic size for which the program is
-/// meant; absent where any will do. A program must not run outside them: slices rely on it.
+/// Function attributes: the least and greatest value of each dynamic dimension for which the
+/// program is meant; absent if any will do. A program must not run outside them: slices rely on it.
 inline constexpr llvm::StringLiteral kSymbolMinAttr = "hr.symbol_min";
 inline constexpr llvm::StringLiteral kSymbolMaxAttr = "hr.symbol_max";
 /// Operator attributes: the names by which recipes speak of an operator and of the dimensions of
@@ -49,11 +49,11 @@ inline constexpr llvm::StringLiteral kStageAttr = "hr.stage";
 inline constexpr llvm::StringLiteral kAxesAttr = "hr.axes";
 /// Argument and result attribute: the user's name of an input or output.
 inline constexpr llvm::StringLiteral kNameAttr = "hr.name";
-/// Argument and result attribute: the element type the user sees, where the program holds the
+/// Argument and result attribute: the element type the user sees, if the program holds the
 /// numbers as others (`legalize-types`).
 inline constexpr llvm::StringLiteral kTypeAttr = "hr.type";
 
-/// The user's name of an operator, from its location; its kind where it has none.
+/// The user's name of an operator, from its location; its kind if it has none.
 std::string operatorName(mlir::Operation *op);
 
 namespace hr {
@@ -63,7 +63,7 @@ bool isAlwaysMet(CheckOp check);
 } // namespace hr
 
 /// The name of a kernel built around `op`: the operator's, with what part of it the kernel does
-/// where the compiler made several of one (padding, a change of layout).
+/// if the compiler made several of one (padding, a change of layout).
 std::string kernelName(mlir::Operation *op);
 
 /// Writes a map whose body is built by `body` from one scalar per input.

@@ -10,7 +10,7 @@ namespace headrace {
 struct Movement {
   /// Size of each iteration dimension, an expression over the program's symbols.
   llvm::SmallVector<mlir::AffineExpr> domain;
-  /// Whether a dimension is summed over (or otherwise combined) or yields elements of its own.
+  /// The iterator type of each dimension: reduction or parallel.
   llvm::SmallVector<mlir::utils::IteratorType> iterators;
   /// Per operand, then the result: the element touched. A null map: all of it once, in an order the
   /// domain does not say (reshapes, data-dependent indices).

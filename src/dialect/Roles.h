@@ -9,9 +9,9 @@ enum class FusionRole {
   Other,
   /// Computes every element from those at the same place: joins any kernel.
   Elementwise,
-  /// Combines many elements into each of its own: the center of a kernel.
+  /// Reduces many elements to each of its own: the center of a kernel.
   Anchor,
-  /// Combines the elements of rows: with element-wise work around it, a kernel that walks rows.
+  /// Reduces rows: with element-wise work around it, a kernel that walks rows.
   Reduction,
   /// Another view of the operand's elements: moves nothing.
   View,

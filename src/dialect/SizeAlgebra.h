@@ -24,7 +24,7 @@ mlir::AffineExpr normalized(mlir::AffineExpr expr);
 /// Whether the two are the same size for every value of the symbols, as far as algebra tells.
 bool sameSize(mlir::AffineExpr a, mlir::AffineExpr b);
 
-/// a / b where the division leaves no remainder for any values of the symbols; nullopt if that
+/// a / b if the division leaves no remainder for any values of the symbols; nullopt if that
 /// is not known.
 std::optional<mlir::AffineExpr> exactQuotient(mlir::AffineExpr a, mlir::AffineExpr b);
 
@@ -32,7 +32,7 @@ std::optional<mlir::AffineExpr> exactQuotient(mlir::AffineExpr a, mlir::AffineEx
 /// tell.
 bool isNonNegative(mlir::AffineExpr expr);
 
-/// The bound of one symbol that holds exactly where the expression is not negative; nullopt if
+/// The bound of one symbol that holds exactly if the expression is not negative; nullopt if
 /// it is not one.
 std::optional<DimExpr::Bound> boundOfNonNegative(mlir::AffineExpr expr);
 

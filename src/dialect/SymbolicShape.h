@@ -23,7 +23,7 @@ mlir::RankedTensorType tensorType(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::T
 /// The type without its encoding, as level 2 uses it.
 mlir::RankedTensorType plainType(mlir::Type type);
 
-/// The type with symbol `i` replaced by `values[i]` where given.
+/// The type with symbol `i` replaced by `values[i]` if given.
 mlir::RankedTensorType specialize(mlir::RankedTensorType type,
                                   llvm::ArrayRef<std::optional<int64_t>> values);
 

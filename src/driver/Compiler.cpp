@@ -90,9 +90,8 @@ void Compiler::continuePhases(ModuleOp program, StringRef done, StringRef last) 
   phaseMilliseconds = headrace::runPhases(left, program, modelName, last);
 }
 
-Compiler::KeptByTarget
-Compiler::lowerUnknownKernels(ModuleOp program, CodeUse use,
-                              llvm::function_ref<void()> whenScheduled) {
+Compiler::KeptByTarget Compiler::lowerUnknownKernels(ModuleOp program, CodeUse use,
+                                                     llvm::function_ref<void()> whenScheduled) {
   std::vector<Phase> all = phases();
   auto isSchedule = [](const Phase &phase) { return phase.name == "schedule"; };
   ArrayRef<Phase> lowering(&*llvm::find_if(all, isSchedule) + 1, all.data() + all.size());

@@ -168,7 +168,8 @@ private:
                                   {nominalSymbols.data(), nominalSymbols.size()}));
     for (const std::unique_ptr<ScheduleSpace> &space : target.schedules(module))
       for (const ScheduleRecord &other : space->alternatives()) {
-        AlternativeStep &step = node.alternatives.emplace_back(AlternativeStep{space->recipe(other)});
+        AlternativeStep &step =
+            node.alternatives.emplace_back(AlternativeStep{space->recipe(other)});
         if (known == predictions.end())
           continue;
         if (auto work = target.workUnder(module, other, nominalSymbols, operations)) {

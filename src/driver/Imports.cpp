@@ -32,13 +32,13 @@ static std::shared_ptr<ImportedProgram> asFirst(LevelOneProgram program) {
 }
 
 Imports::Imports(LevelOneProgram program, size_t most)
-    : imported(asFirst(std::move(program))), interface(imported->program.interface()), others(most) {}
+    : imported(asFirst(std::move(program))), interface(imported->program.interface()),
+      others(most) {}
 
 std::shared_ptr<ImportedProgram> Imports::find(const Sizes &sizes) {
   if (imported->serves(sizes))
     return imported;
-  return others.findIf(
-      [&](size_t, const ImportedProgram &other) { return other.serves(sizes); });
+  return others.findIf([&](size_t, const ImportedProgram &other) { return other.serves(sizes); });
 }
 
 std::shared_ptr<ImportedProgram> Imports::importFor(const Sizes &sizes) {

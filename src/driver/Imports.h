@@ -3,10 +3,11 @@
 // if it has less: two programs, of which importing writes the first one.
 #pragma once
 
-#include "adaptive/VersionStore.h"
 #include "driver/CompiledConstants.h"
 #include "driver/programs/LevelOneProgram.h"
 #include "package/Contents.h"
+
+#include "adaptive/VersionStore.h"
 
 namespace headrace {
 

@@ -1,9 +1,9 @@
 // The gradients of a model: programs of their own, and the phases on the way to them.
 #include "driver/Gradient.h"
 #include "driver/GraphOfProgram.h"
-#include "driver/SingleModel.h"
 #include "driver/Phases.h"
 #include "driver/RunPasses.h"
+#include "driver/SingleModel.h"
 #include "runtime/system/ForkSafety.h"
 #include "transform/choices/ProgramRecipe.h"
 
@@ -18,16 +18,17 @@ SingleModel::afterGradientPhase(const std::string &phase, const GradientOptions 
   std::lock_guard lock(*compileLock);
   CompilerSection section;
   requirePhase(phase, /*hasGradient=*/true);
-  auto program = headrace::afterGradientPhase(copied(source()), options,
-                                              Direction::Apart, phase, settings.target,
-                                              GradientRecipe::of(settings.recipe).split);
+  auto program =
+      headrace::afterGradientPhase(copied(source()), options, Direction::Apart, phase,
+                                   settings.target, GradientRecipe::of(settings.recipe).split);
   return program ? std::optional(shown(*this, std::move(*program))) : std::nullopt;
 }
 
 std::string Model::gradientIr(const std::string &phase, const GradientOptions &options,
                               const Sizes &sizes) const {
   auto text = [](const SingleModel &, LevelOneProgram program) { return printed(*program.module); };
-  if (auto found = impl->single("its gradient").afterGradientPhase<std::string>(phase, options, text))
+  if (auto found =
+          impl->single("its gradient").afterGradientPhase<std::string>(phase, options, text))
     return *found;
   ForwardBackward pair = forwardAndBackward(options);
   return "// forward\n" + pair.forward->ir(phase, sizes) + "\n// backward\n" +
@@ -45,7 +46,8 @@ Model::gradientGraphs(const std::string &phase, const GradientOptions &options,
     }
     return graphs;
   };
-  if (auto found = impl->single("its gradient").afterGradientPhase<NamedGraphs>(phase, options, graphs)) {
+  if (auto found =
+          impl->single("its gradient").afterGradientPhase<NamedGraphs>(phase, options, graphs)) {
     for (auto &[name, graph] : *found)
       graph.phase = phase;
     return std::move(*found);

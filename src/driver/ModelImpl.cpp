@@ -8,10 +8,9 @@ namespace headrace {
 
 Sizes Model::Impl::checked(const Sizes &sizes) const {
   if (sizes.size() > symbols.size())
-    throw Error(ErrorKind::InvalidArgument, name + ": the program has " +
-                                                std::to_string(symbols.size()) +
-                                                " dynamic dimensions, " +
-                                                std::to_string(sizes.size()) + " values were given");
+    throw Error(ErrorKind::InvalidArgument,
+                name + ": the program has " + std::to_string(symbols.size()) +
+                    " dynamic dimensions, " + std::to_string(sizes.size()) + " values were given");
   Sizes full = sizes;
   full.resize(symbols.size());
   return full;
@@ -114,9 +113,9 @@ std::vector<RuntimeValue> Model::Impl::referenceValues(std::span<const RuntimeVa
   return asValues(reference(asTensors(inputs, interface.inputs, "input"), keepDouble));
 }
 
-std::vector<RuntimeValue>
-Model::Impl::roundedReferenceValues(Model &model, std::span<const RuntimeValue> inputs,
-                                    uint64_t seed, double scale) {
+std::vector<RuntimeValue> Model::Impl::roundedReferenceValues(Model &model,
+                                                              std::span<const RuntimeValue> inputs,
+                                                              uint64_t seed, double scale) {
   std::vector<Tensor> tensors = asTensors(inputs, interface.inputs, "input");
   return asValues(model.roundedReference(tensors, seed, scale));
 }

@@ -1,6 +1,6 @@
 // The parts of a model, for the files that implement it: what every kind of model has and can do.
-// One program that the compiler makes (SingleModel.h), several of them (SplitModel.h), or those of a
-// package (PackagedModel.h).
+// One program that the compiler makes (SingleModel.h), several of them (SplitModel.h), or those of
+// a package (PackagedModel.h).
 #pragma once
 
 #include "driver/Model.h"
@@ -12,7 +12,8 @@ namespace headrace {
 class SingleModel;
 
 struct Model::Impl {
-  Impl(std::string name, Settings settings) : name(std::move(name)), settings(std::move(settings)) {}
+  Impl(std::string name, Settings settings)
+      : name(std::move(name)), settings(std::move(settings)) {}
   virtual ~Impl() = default;
 
   std::string name;

@@ -109,11 +109,10 @@ private:
       TensorSpec &spec = result.emplace_back(TensorSpec{tensor.name, tensor.dtype, {}});
       for (size_t i = 0; i < tensor.dims.size(); ++i) {
         auto symbol = std::ranges::find(symbols, tensor.dimNames[i], &Symbol::name);
-        spec.dims.push_back(
-            tensor.dims[i] >= 0         ? DimExpr::constant(tensor.dims[i])
-            : symbol == symbols.end() ? DimExpr::constant(1)
-                                      : DimExpr::symbol(static_cast<unsigned>(
-                                            symbol - symbols.begin())));
+        spec.dims.push_back(tensor.dims[i] >= 0 ? DimExpr::constant(tensor.dims[i])
+                            : symbol == symbols.end()
+                                ? DimExpr::constant(1)
+                                : DimExpr::symbol(static_cast<unsigned>(symbol - symbols.begin())));
       }
     }
     return result;

@@ -1,6 +1,5 @@
 #include "driver/SingleModel.h"
 
-#include "adaptive/BackgroundWork.h"
 #include "dialect/reference/Evaluator.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
@@ -10,6 +9,7 @@
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Interruption.h"
 
+#include "adaptive/BackgroundWork.h"
 #include <chrono>
 #include <mutex>
 
@@ -35,13 +35,12 @@ SingleModel::SingleModel(LevelOneProgram program, const Settings &given)
   exact = std::make_unique<adaptive::ExactVersions>(
       settings.planCacheSize,
       [this](const std::vector<int64_t> &sizes) { return compileExact(sizes); },
-      adaptive::ExactVersions::Names{
-          [this](const std::vector<int64_t> &sizes) {
-            return versionName(Sizes(sizes.begin(), sizes.end()));
-          },
-          [this](const std::vector<int64_t> &sizes) {
-            return versionName(adaptive::generalSizes(sizes));
-          }});
+      adaptive::ExactVersions::Names{[this](const std::vector<int64_t> &sizes) {
+                                       return versionName(Sizes(sizes.begin(), sizes.end()));
+                                     },
+                                     [this](const std::vector<int64_t> &sizes) {
+                                       return versionName(adaptive::generalSizes(sizes));
+                                     }});
 }
 
 std::string SingleModel::engine() const { return findTarget(settings.target).engine(); }
@@ -219,9 +218,8 @@ Explanation SingleModel::explain(const Sizes &sizes) {
   auto program = programFor(values);
   std::lock_guard lock(*compileLock);
   CompilerSection section;
-  return withCompiler(
-      program->program, settingsFor(*program), program->own(values),
-      [](Compiler &compiler, ModuleOp module) { return compiler.explain(module); });
+  return withCompiler(program->program, settingsFor(*program), program->own(values),
+                      [](Compiler &compiler, ModuleOp module) { return compiler.explain(module); });
 }
 
 size_t SingleModel::compiledVersions() const {

@@ -1,11 +1,12 @@
 // A model that is one program: its source, and the versions compiled of it.
 #pragma once
 
-#include "adaptive/ExactVersions.h"
-#include "adaptive/Signature.h"
 #include "driver/Imports.h"
 #include "driver/ModelImpl.h"
 #include "driver/programs/LevelOneProgram.h"
+
+#include "adaptive/ExactVersions.h"
+#include "adaptive/Signature.h"
 
 namespace headrace {
 

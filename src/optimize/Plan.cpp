@@ -24,8 +24,8 @@ bool isFollowedBy(StringRef phase, const ProgramStep &step) {
          (phase == kLayout && step.verb == verbs::layout.name);
 }
 
-/// Expansions are chosen with kernels, except those of attention: whether level 1 followed one is known
-/// after it ran.
+/// Expansions are chosen with kernels, except those of attention: whether level 1 followed one is
+/// known after it ran.
 bool mayBeFollowedBy(StringRef phase, const ProgramStep &step) {
   return isFollowedBy(phase, step) || step.verb == verbs::expand.name;
 }

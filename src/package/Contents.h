@@ -1,11 +1,11 @@
 // The contents of a package as plain data; the code of its kernels is elsewhere.
 #pragma once
 
-#include "adaptive/Graph.h"
 #include "runtime/program/Explanation.h"
 #include "runtime/program/Program.h"
 #include "runtime/system/Processor.h"
 
+#include "adaptive/Graph.h"
 #include <map>
 #include <optional>
 #include <string>

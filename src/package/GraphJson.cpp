@@ -157,8 +157,8 @@ std::vector<BodyOutput> bodyOutputsFromJson(const Json &json) {
   std::vector<BodyOutput> outputs;
   for (const Json &item : json) {
     std::string type = item.contains("type") ? text(item, "type") : "";
-    BodyOutput output{text(item, "name"), {}, type == "string",
-                      shapeFromJson(member(item, "shape"))};
+    BodyOutput output{
+        text(item, "name"), {}, type == "string", shapeFromJson(member(item, "shape"))};
     if (!type.empty() && !output.isString)
       output.dtype = dtypeOf(type);
     outputs.push_back(std::move(output));
@@ -172,8 +172,7 @@ size_t numberOf(const GraphList &graphs, const Graph *graph) {
 }
 
 /// What compiled code computes needs no attributes.
-Json nodeToJson(const Graph &graph, size_t index, const GraphList &graphs,
-                const KeepTensor &keep) {
+Json nodeToJson(const Graph &graph, size_t index, const GraphList &graphs, const KeepTensor &keep) {
   const GraphNode &node = graph.nodes[index];
   const HostNode &host = node.node;
   Json json = {{"name", host.name},
@@ -251,8 +250,8 @@ Json graphToJson(const Graph &graph, const GraphList &graphs, const KeepTensor &
     captures.push_back({value, outer});
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     nodes.push_back(nodeToJson(graph, i, graphs, keep));
-  return {{"name", graph.name},         {"values", graph.names},     {"constants", constants},
-          {"inputs", graph.inputs},     {"outputs", graph.outputs},  {"captures", captures},
+  return {{"name", graph.name},       {"values", graph.names},    {"constants", constants},
+          {"inputs", graph.inputs},   {"outputs", graph.outputs}, {"captures", captures},
           {"nodes", std::move(nodes)}};
 }
 
@@ -330,13 +329,12 @@ Json regionToJson(const Region &region, const NodeSet &done, const KeepTensor &k
     needed.push_back({{"value", value.value},
                       {"tensor", tensorToJson(value.tensor, keep)},
                       {"open", value.open}});
-  return {{"after", before},          {"nodes", region.nodes}, {"inputs", region.inputs},
+  return {{"after", before},           {"nodes", region.nodes}, {"inputs", region.inputs},
           {"outputs", region.outputs}, {"needed", needed},      {"sizes", region.sizes},
           {"steps", region.steps}};
 }
 
-Region regionFromJson(const Json &json, const Graph &graph, NodeSet &done,
-                      const FindTensor &find) {
+Region regionFromJson(const Json &json, const Graph &graph, NodeSet &done, const FindTensor &find) {
   auto lastNode = static_cast<int64_t>(graph.nodes.size()) - 1;
   auto lastValue = static_cast<int64_t>(graph.names.size()) - 1;
   done = NodeSet(graph.nodes.size());
@@ -356,8 +354,7 @@ Region regionFromJson(const Json &json, const Graph &graph, NodeSet &done,
     NeededValue value{static_cast<int>(integer(item, "value", 0, lastValue)),
                       tensorFromJson(member(item, "tensor"), find),
                       {}};
-    value.open =
-        numbersFromJson<size_t>(member(item, "open"), 0, value.tensor.elements() - 1);
+    value.open = numbersFromJson<size_t>(member(item, "open"), 0, value.tensor.elements() - 1);
     bool isInteger = value.tensor.dtype() == DType::I32 || value.tensor.dtype() == DType::I64;
     if (!value.open.empty() && !isInteger)
       throw JsonFault("a size is not an integer");
@@ -371,8 +368,9 @@ Region regionFromJson(const Json &json, const Graph &graph, NodeSet &done,
   for (const Json &item : list(json, "steps"))
     region.steps.push_back(shapeFromJson(item));
   bool fits = region.sizes.size() == region.inputs.size() &&
-              std::ranges::equal(region.sizes, region.steps,
-                                 [](const Shape &a, const Shape &b) { return a.size() == b.size(); });
+              std::ranges::equal(region.sizes, region.steps, [](const Shape &a, const Shape &b) {
+                return a.size() == b.size();
+              });
   if (!fits)
     throw JsonFault("a region has sizes of other inputs");
   return region;

@@ -1,9 +1,9 @@
 // Graphs that run in parts (adaptive/Graph.h) as JSON and back; see docs/packages.md.
 #pragma once
 
-#include "adaptive/Graph.h"
 #include "runtime/system/Json.h"
 
+#include "adaptive/Graph.h"
 #include <functional>
 
 namespace headrace {

@@ -136,7 +136,9 @@ PackageParts makeParts(const PackageContents &contents, std::span<const CodeFile
   bool isForHost = std::ranges::all_of(
       contents.code, [](const ProcessorNeeds &needs) { return engineOf(needs) == hostEngine; });
   Json json = {{"format", "headrace-package"},
-               {"version", !contents.splitModels.empty() ? packageFormat : isForHost ? 1 : 2},
+               {"version", !contents.splitModels.empty() ? packageFormat
+                           : isForHost                   ? 1
+                                                         : 2},
                {"producer", contents.producer}};
   Json &codeList = json["code"] = Json::array();
   for (size_t i = 0; i < contents.code.size(); ++i)

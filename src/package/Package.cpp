@@ -1,5 +1,4 @@
 #include "package/Package.h"
-#include "adaptive/Iterations.h"
 
 #include "package/Checksum.h"
 #include "package/ChooseCode.h"
@@ -12,6 +11,7 @@
 #include "runtime/system/MappedFile.h"
 #include "runtime/system/Text.h"
 
+#include "adaptive/Iterations.h"
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -270,8 +270,8 @@ void PackageSplitModel::check(std::span<const Tensor> inputs) const {
     const Shape &shape = inputs[i].shape();
     std::string prefix = what + "input " + inQuotes(declared.name) + ": expected ";
     if (inputs[i].dtype() != declared.dtype)
-      throw Error(ErrorKind::TypeMismatch, prefix + std::string(nameOf(declared.dtype)) +
-                                               ", got " + std::string(nameOf(inputs[i].dtype())));
+      throw Error(ErrorKind::TypeMismatch, prefix + std::string(nameOf(declared.dtype)) + ", got " +
+                                               std::string(nameOf(inputs[i].dtype())));
     if (shape.size() != declared.dims.size())
       throw Error(ErrorKind::ShapeMismatch, prefix + "rank " +
                                                 std::to_string(declared.dims.size()) + ", got " +
@@ -300,9 +300,8 @@ std::vector<Tensor> PackageSplitModel::run(std::span<const Tensor> inputs) const
     const Tensor *tensor = results[i].tensor();
     if (!tensor || tensor->dtype() != declared.dtype)
       throw Error(ErrorKind::TypeMismatch, name() + ": output " + inQuotes(declared.name) +
-                                               ": expected " +
-                                               std::string(nameOf(declared.dtype)) + ", got " +
-                                               describe(results[i]));
+                                               ": expected " + std::string(nameOf(declared.dtype)) +
+                                               ", got " + describe(results[i]));
     outputs.push_back(*tensor);
   }
   return outputs;

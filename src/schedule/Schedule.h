@@ -1,5 +1,5 @@
-// A schedule as data: how a kernel, a library call or an operator of an accelerator is computed, as a
-// kind and named numbers. Every target's schedules are such records, or views of one with typed
+// A schedule as data: how a kernel, a library call or an operator of an accelerator is computed, as
+// a kind and named numbers. Every target's schedules are such records, or views of one with typed
 // members, so that recipes, reports and tuners treat all of them alike.
 //
 //   tiles rows=6 columns=32 cells=16 pack=0 features=1 prefetch=1     a kernel's loops
@@ -33,8 +33,8 @@ struct ScheduleRecord {
   uint64_t hash() const;
 };
 
-/// How far apart two schedules are: for each parameter the doublings from one value to the other, one
-/// for a parameter that only one of them has, and more than any of these for another kind.
+/// How far apart two schedules are: for each parameter the doublings from one value to the other,
+/// one for a parameter that only one of them has, and more than any of these for another kind.
 double distanceBetween(const ScheduleRecord &a, const ScheduleRecord &b);
 
 } // namespace headrace

@@ -40,8 +40,7 @@ std::vector<ScheduleRecord> sampled(const ScheduleSpace &space, size_t count, ui
       if (!domain.empty())
         schedule.set(name, domain[random() % domain.size()]);
     }
-    bool isNew =
-        space.unsupportedReason(schedule).empty() && seen.insert(schedule.hash()).second;
+    bool isNew = space.unsupportedReason(schedule).empty() && seen.insert(schedule.hash()).second;
     inVain = isNew ? 0 : inVain + 1;
     if (isNew)
       result.push_back(std::move(schedule));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "schedule/Schedule.h"
-
 #include <memory>
 
 namespace headrace {
@@ -21,15 +20,15 @@ public:
                                         std::string_view parameter) const = 0;
   /// Why the schedule cannot be; empty if it can.
   virtual std::string unsupportedReason(const ScheduleRecord &schedule) const = 0;
-  /// Legal schedules that are worth trying first, the proposed one left out: all that differ from the
-  /// proposed one in one parameter or in their kind, unless the target knows better ones.
+  /// Legal schedules that are worth trying first, the proposed one left out: all that differ from
+  /// the proposed one in one parameter or in their kind, unless the target knows better ones.
   virtual std::vector<ScheduleRecord> alternatives() const;
   /// The schedule as lines of a recipe.
   virtual std::string recipe(const ScheduleRecord &schedule) const;
 };
 
-/// Legal schedules by chance, each once, the same for equal seeds: at most `count`, fewer if the space
-/// is small. They begin at the proposed schedule or one of another kind and change several
+/// Legal schedules by chance, each once, the same for equal seeds: at most `count`, fewer if the
+/// space is small. They begin at the proposed schedule or one of another kind and change several
 /// parameters.
 std::vector<ScheduleRecord> sampled(const ScheduleSpace &space, size_t count, uint64_t seed);
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "adaptive/VersionStore.h"
-
 #include "script/Interpreter.h"
 #include "script/language/Analysis.h"
 
@@ -44,7 +43,7 @@ private:
   const ScriptSettings &settings;
   Statistics &statistics;
   adaptive::VersionStore<std::string, Prepared> prepared; ///< by function and types
-  int depth = 0; ///< of calls within calls
+  int depth = 0;                                          ///< of calls within calls
 };
 
 } // namespace headrace::script

@@ -1,8 +1,8 @@
 #include "script/ScriptSession.h"
 
-#include "adaptive/VersionStore.h"
 #include "runtime/system/ForkSafety.h"
 
+#include "adaptive/VersionStore.h"
 #include "script/DynamicCalls.h"
 #include "script/Interpreter.h"
 #include "script/language/Parser.h"
@@ -52,7 +52,8 @@ struct ScriptSession::Impl {
       }};
   std::shared_ptr<Version> latest;
 
-  std::shared_ptr<Version> version(const Variables &inputs, const std::map<std::string, std::string> &arguments) {
+  std::shared_ptr<Version> version(const Variables &inputs,
+                                   const std::map<std::string, std::string> &arguments) {
     std::string key;
     AnalysisOptions analysis;
     analysis.parameters = arguments;

@@ -60,11 +60,11 @@ private:
     for (const Expansion *candidate : candidates)
       if (candidate != &chosen) {
         double other = estimatedMicroseconds(*candidate, op, machine);
-        choices.noteMissed(verbs::expand, op, candidate->name(),
-                           llvm::formatv("an estimated {0:f1} us, {1:f1} us as {2}", other, taken,
-                                         chosen.name())
-                               .str(),
-                           /*bytes=*/{}, taken - other);
+        choices.noteMissed(
+            verbs::expand, op, candidate->name(),
+            llvm::formatv("an estimated {0:f1} us, {1:f1} us as {2}", other, taken, chosen.name())
+                .str(),
+            /*bytes=*/{}, taken - other);
       }
   }
 

@@ -3,13 +3,14 @@
 
 #include "runtime/program/Program.h"
 #include "runtime/system/Processor.h"
-#include "schedule/Space.h"
 #include "target/expansion/Expansion.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+
+#include "schedule/Space.h"
 
 namespace headrace {
 

@@ -1,7 +1,6 @@
 #include "adaptive/CompileLog.h"
 
 #include "adaptive/VersionStore.h"
-
 #include <gtest/gtest.h>
 
 namespace headrace::adaptive {
@@ -25,9 +24,8 @@ TEST_F(CompileLog, ALineHasSizesCauseAndMilliseconds) {
 }
 
 TEST_F(CompileLog, AStoreLogsWhatItDrops) {
-  VersionStore<int, const int> store(1, [](int key, int) {
-    return VersionName{"model", "n = " + std::to_string(key)};
-  });
+  VersionStore<int, const int> store(
+      1, [](int key, int) { return VersionName{"model", "n = " + std::to_string(key)}; });
   store.add(5, std::make_shared<const int>(0));
   EXPECT_TRUE(lines.empty());
   store.add(6, std::make_shared<const int>(0));

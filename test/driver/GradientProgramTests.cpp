@@ -80,9 +80,8 @@ TEST(GradientOfProgram, NamesWhatItCannotDo) {
             "test: expected an input or a weight to differentiate by, got 'y'; the inputs are "
             "'input0', 'input1'");
   p.options.wrt = {"input1"};
-  EXPECT_EQ(messageOf([&] { p.gradient(); }),
-            "test: expected floating-point values in 'input1' to "
-            "differentiate by, got i64");
+  EXPECT_EQ(messageOf([&] { p.gradient(); }), "test: expected floating-point values in 'input1' to "
+                                              "differentiate by, got i64");
   p.options.wrt = {"input0", "input0"};
   EXPECT_EQ(messageOf([&] { p.gradient(); }),
             "test: expected each name to differentiate by once, got 'input0' twice");

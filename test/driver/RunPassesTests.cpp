@@ -1,6 +1,5 @@
 // Errors of passes: what a pass rejects is not supported, all else is a mistake of the compiler.
 #include "driver/RunPasses.h"
-
 #include "runtime/system/Error.h"
 
 #include <gtest/gtest.h>

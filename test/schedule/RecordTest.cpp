@@ -1,7 +1,6 @@
-#include "schedule/Schedule.h"
-
 #include "runtime/system/Error.h"
 
+#include "schedule/Schedule.h"
 #include <gtest/gtest.h>
 
 namespace headrace {

@@ -1,7 +1,6 @@
 #include "schedule/Space.h"
 
 #include <gtest/gtest.h>
-
 #include <set>
 
 namespace headrace {
@@ -37,16 +36,17 @@ TEST(SpaceTest, AlternativesDifferInOneParameterOrTheKind) {
   SmallSpace space;
   for (const ScheduleRecord &schedule : space.alternatives())
     texts.push_back(space.recipe(schedule));
-  EXPECT_EQ(texts, (std::vector<std::string>{"y: tiles rows=1 columns=2", "y: tiles rows=4 columns=2",
-                                             "y: tiles rows=2 columns=1", "y: tiles rows=2 columns=4",
-                                             "y: plain cells=4"}));
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"y: tiles rows=1 columns=2", "y: tiles rows=4 columns=2",
+                                      "y: tiles rows=2 columns=1", "y: tiles rows=2 columns=4",
+                                      "y: plain cells=4"}));
 }
 
 TEST(SpaceTest, EnumerationFindsEveryLegalScheduleOnce) {
   SmallSpace space;
   std::set<std::string> texts;
-  // From rows=1: columns 1 to 8; from 2: 1 to 4; from 4: 1 and 2; 4 plain ones. Rows of 8 are not in
-  // the domain beside two columns.
+  // From rows=1: columns 1 to 8; from 2: 1 to 4; from 4: 1 and 2; 4 plain ones. Rows of 8 are not
+  // in the domain beside two columns.
   std::vector<ScheduleRecord> all = enumerated(space, 100);
   for (const ScheduleRecord &schedule : all) {
     EXPECT_EQ(space.unsupportedReason(schedule), "");

@@ -1,6 +1,5 @@
-#include "adaptive/CompileLog.h"
-
 #include "Sessions.h"
+#include "adaptive/CompileLog.h"
 #include <chrono>
 #include <mutex>
 #include <thread>

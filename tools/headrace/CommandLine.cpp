@@ -84,8 +84,7 @@ int failUsage(const CLI::App &app, const CLI::ParseError &error) {
 }
 
 void describe(CLI::App &app) {
-  app.description(
-      "Headrace compiles and runs machine-learning models, optimizing data movement.");
+  app.description("Headrace compiles and runs machine-learning models, optimizing data movement.");
   app.set_version_flag("--version", "headrace " HEADRACE_VERSION, "Show the version");
   app.set_help_flag("-h,--help", "Show this help");
   app.footer("Examples:\n"

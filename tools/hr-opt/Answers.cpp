@@ -147,7 +147,9 @@ struct KeepAnswers : PassWrapper<KeepAnswers, OperationPass<func::FuncOp>> {
 struct CompareAnswers : PassWrapper<CompareAnswers, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CompareAnswers)
   StringRef getArgument() const final { return "compare-answers"; }
-  StringRef getDescription() const final { return "Fail if the results differ from the saved ones"; }
+  StringRef getDescription() const final {
+    return "Fail if the results differ from the saved ones";
+  }
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();

@@ -26,8 +26,8 @@ constexpr CoreSpeeds amd(double gigahertz, int64_t arithmeticBytes, double near,
   return {gigahertz, arithmeticBytes, near, core, shared, memory, 0.8, 0.3, 0.13, 0.035, 1.1};
 }
 
-/// The first row that fits counts. Servers clock lower than desktops of the same models' range; what
-/// vectors of 64 bytes do to the clock is in it.
+/// The first row that fits counts. Servers clock lower than desktops of the same models' range;
+/// what vectors of 64 bytes do to the clock is in it.
 constexpr FamilySpeeds kFamilies[] = {
     // Zen 5: mobile models have half of the vector units.
     {kAmd, 26, 0x20, 0x2f, amd(4.5, 32, 60, 30, 16, 30)},

@@ -26,9 +26,9 @@ struct Work {
   /// A product whose operands and result all lie in memory: what bounds its movement from below
   /// (LeastMovement.h).
   struct Reuse {
-    double points = 0;        // multiply-adds
-    double positions = 1;     // of a window, over which a product of matrices is summed
-    double elementBytes = 4;  // of the smallest of the three
+    double points = 0;       // multiply-adds
+    double positions = 1;    // of a window, over which a product of matrices is summed
+    double elementBytes = 4; // of the smallest of the three
   };
 
   std::vector<Stream> streams;

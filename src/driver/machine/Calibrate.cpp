@@ -26,8 +26,8 @@ using graph::Node;
 
 /// How much is measured, and for how long.
 struct Effort {
-  /// Everything is measured several times, some seconds apart, and the best of it counts: others may
-  /// use the machine for a while.
+  /// Everything is measured several times, some seconds apart, and the best of it counts: others
+  /// may use the machine for a while.
   int rounds;
   double secondsEach;
   std::vector<double> kilobytes; // that are moved, at most half of them read
@@ -187,7 +187,7 @@ private:
     double speed = bytes / netTimeOf(copy) / 1e3;
     double sharing =
         before.bytesPerMicrosecond(bytes, rates.threads) / before.bytesPerMicrosecond(bytes);
-    double all = rates.threads == 1   ? speed
+    double all = rates.threads == 1  ? speed
                  : effort.everything ? bytes / timeOf(copy, ThreadPool::global()) / 1e3
                                      : speed * sharing;
     // Small sets are shared at once, or not at all; large ones by all.
@@ -327,10 +327,9 @@ std::optional<Rates> calibrateQuickly(const Settings &settings) {
   auto begin = std::chrono::steady_clock::now();
   double computed = threadSeconds();
   Rates expected = ratesOf(settings), found = Calibration(settings, quick(), {}).run();
-  double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  // A thread that had to wait for its core measured what others do. So did one whose core shares its
-  // units or its clock with a busy one.
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  // A thread that had to wait for its core measured what others do. So did one whose core shares
+  // its units or its clock with a busy one.
   constexpr double enough = 0.9, plausible = 3;
   bool hadItsCore = threadSeconds() - computed > enough * seconds;
   auto product = static_cast<size_t>(OperationKind::Product);

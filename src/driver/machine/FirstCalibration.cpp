@@ -1,10 +1,10 @@
 #include "driver/machine/FirstCalibration.h"
 
-#include "adaptive/BackgroundWork.h"
 #include "analysis/cost/RatesFile.h"
 #include "driver/machine/Calibrate.h"
 #include "runtime/system/Interruption.h"
 
+#include "adaptive/BackgroundWork.h"
 #include <atomic>
 
 namespace headrace {

@@ -40,8 +40,8 @@ private:
   StepPrediction predict(const Step &step) {
     std::vector<Work::Stream> streams = firstAccesses(step);
     if (step.kind == Step::Kind::Transfer)
-      return {{.microseconds = targets.wanted.machine().copies.microseconds(
-                   valueOf(step.cost.bytesRead)),
+      return {{.microseconds =
+                   targets.wanted.machine().copies.microseconds(valueOf(step.cost.bytesRead)),
                .memory = 1},
               {}};
     if (std::optional<double> counted = countedOf(step))

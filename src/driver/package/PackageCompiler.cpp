@@ -186,8 +186,7 @@ struct CompiledPackage::Impl {
     here.recipe = settings.recipe;
     here.planCacheSize = kMaxTrialVersions;
     here.specialize = "never";
-    std::shared_ptr<staged::StagedProgram> model =
-        loadFile(path, here, Prefer::OneProgram).staged;
+    std::shared_ptr<staged::StagedProgram> model = loadFile(path, here, Prefer::OneProgram).staged;
     std::map<std::string, int64_t> fixed(settings.sizes.begin(), settings.sizes.end());
     std::vector<std::string> symbols;
     for (const Symbol &symbol : model->interface().symbols)

@@ -1,8 +1,8 @@
 // Models and scripts to packages: every program, for every CPU, for every kind of size.
 #pragma once
 
-#include "driver/Settings.h"
 #include "driver/Model.h"
+#include "driver/Settings.h"
 #include "driver/programs/ScriptTrial.h"
 #include "package/Contents.h"
 

@@ -244,9 +244,9 @@ std::string typeText(const PackagedTensor &tensor) {
   std::string text(nameOf(tensor.dtype));
   for (size_t i = 0; i < tensor.dims.size(); ++i)
     text += (i ? "[" : " [") +
-            (tensor.dims[i] >= 0            ? std::to_string(tensor.dims[i])
+            (tensor.dims[i] >= 0          ? std::to_string(tensor.dims[i])
              : tensor.dimNames[i].empty() ? "?"
-                                            : tensor.dimNames[i]) +
+                                          : tensor.dimNames[i]) +
             "]";
   return text;
 }

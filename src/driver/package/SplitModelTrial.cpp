@@ -26,8 +26,8 @@ public:
   std::set<std::shared_ptr<const adaptive::Region>> used;
 };
 
-/// A tensor of numbers with the declared dimensions; `got` is a value of a trial run, for ranks that
-/// are not declared.
+/// A tensor of numbers with the declared dimensions; `got` is a value of a trial run, for ranks
+/// that are not declared.
 PackagedTensor packaged(const ValueSpec &spec, const std::string &what, const RuntimeValue *got,
                         const std::map<std::string, int64_t> &fixed) {
   std::optional<DType> type = parseDType(spec.type);
@@ -48,7 +48,9 @@ PackagedTensor packaged(const ValueSpec &spec, const std::string &what, const Ru
   for (const auto &dim : *spec.shape) {
     const auto *name = std::get_if<std::string>(&dim);
     auto value = name ? fixed.find(*name) : fixed.end();
-    result.dims.push_back(!name ? std::get<int64_t>(dim) : value == fixed.end() ? -1 : value->second);
+    result.dims.push_back(!name                  ? std::get<int64_t>(dim)
+                          : value == fixed.end() ? -1
+                                                 : value->second);
     result.dimNames.push_back(name ? *name : "");
   }
   return result;
@@ -132,8 +134,8 @@ TriedSplitModel trySplitModel(staged::StagedProgram &model, std::string name,
 
 static Tensor randomTensor(DType type, const Shape &shape, std::mt19937_64 &numbers) {
   Tensor values = Tensor::allocate(DType::F64, shape);
-  bool isReal = type == DType::F32 || type == DType::F64 || type == DType::F16 ||
-                type == DType::BF16;
+  bool isReal =
+      type == DType::F32 || type == DType::F64 || type == DType::F16 || type == DType::BF16;
   // Some are 0, so that the number of others depends on data.
   std::uniform_real_distribution<double> real(-0.25, 1);
   for (int64_t i = 0; i < values.elements(); ++i)

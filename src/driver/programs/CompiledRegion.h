@@ -2,9 +2,10 @@
 // versions for their sizes.
 #pragma once
 
-#include "adaptive/Region.h"
 #include "driver/Model.h"
 #include "driver/programs/LevelOneProgram.h"
+
+#include "adaptive/Region.h"
 
 namespace headrace {
 

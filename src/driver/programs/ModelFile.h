@@ -30,8 +30,8 @@ enum class Prefer { Speed, OneProgram };
 /// Reads and imports a file. Throws Error.
 ModelFile loadFile(const std::filesystem::path &path, const Settings &settings,
                    Prefer prefer = Prefer::Speed);
-/// Reads and imports the bytes of an ONNX file without external data, or of an exported PyTorch program.
-/// Throws Error.
+/// Reads and imports the bytes of an ONNX file without external data, or of an exported PyTorch
+/// program. Throws Error.
 ModelFile loadBytes(std::span<const std::byte> bytes, const std::string &name,
                     const Settings &settings);
 /// Imports a file that was read already. Throws Error.

@@ -1,11 +1,11 @@
 #include "driver/programs/SegmentCompiler.h"
 
-#include "adaptive/VersionStore.h"
 #include "driver/Contexts.h"
 #include "driver/programs/CompiledRegion.h"
 #include "frontend/script/SegmentImporter.h"
 #include "runtime/system/ForkSafety.h"
 
+#include "adaptive/VersionStore.h"
 #include <mutex>
 
 namespace headrace::script {

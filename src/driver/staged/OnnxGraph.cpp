@@ -123,8 +123,7 @@ GraphNode OnnxGraph::planned(const onnx::Node &node) {
   for (const onnx::Attribute &attribute : node.attributes)
     if (attribute.graph) {
       auto body = std::make_shared<OnnxGraph>(*attribute.graph, model, this);
-      result.bodies.emplace(attribute.name,
-                            std::shared_ptr<adaptive::Graph>(body, &body->graph));
+      result.bodies.emplace(attribute.name, std::shared_ptr<adaptive::Graph>(body, &body->graph));
       bodies.push_back(std::move(body));
     }
   return result;

@@ -2,10 +2,10 @@
 // compiler as the source of regions.
 #pragma once
 
-#include "adaptive/Graph.h"
 #include "driver/staged/HostNodes.h"
 #include "driver/staged/SplitModelFile.h"
 
+#include "adaptive/Graph.h"
 #include <unordered_map>
 
 namespace headrace::staged {

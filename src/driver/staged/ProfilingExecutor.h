@@ -1,9 +1,9 @@
 // Times of the steps of a split model: the kernels of its programs, and the nodes between.
 #pragma once
 
-#include "adaptive/Executor.h"
 #include "driver/Model.h"
 
+#include "adaptive/Executor.h"
 #include <map>
 #include <span>
 
@@ -31,16 +31,18 @@ private:
   };
   Entry &entryOf(const void *owner, size_t number);
   void add(Entry &entry, double microseconds);
-  const std::vector<double> &predicted(const adaptive::Region &region, std::span<const Tensor> inputs);
+  const std::vector<double> &predicted(const adaptive::Region &region,
+                                       std::span<const Tensor> inputs);
 
   bool predicts; // what the cost model expects, too
   size_t calls = 0;
   double spent = 0; // microseconds in here so far
   std::vector<Entry> entries;
-  std::map<std::pair<const void *, size_t>, size_t> places; // by version of a program, or node
-  std::vector<std::shared_ptr<const adaptive::Region>> regions;         // numbered as they were met
-  std::vector<std::shared_ptr<const Executable>> versions;  // kept, for they tell entries apart
-  std::map<std::pair<const adaptive::Region *, std::vector<Shape>>, std::vector<double>> predictions;
+  std::map<std::pair<const void *, size_t>, size_t> places;     // by version of a program, or node
+  std::vector<std::shared_ptr<const adaptive::Region>> regions; // numbered as they were met
+  std::vector<std::shared_ptr<const Executable>> versions;      // kept, for they tell entries apart
+  std::map<std::pair<const adaptive::Region *, std::vector<Shape>>, std::vector<double>>
+      predictions;
 };
 
 } // namespace headrace::staged

@@ -13,7 +13,8 @@
 
 namespace headrace::staged {
 
-using adaptive::asSizes, adaptive::GraphNode, adaptive::integerAt, adaptive::NeededValue, adaptive::Region;
+using adaptive::asSizes, adaptive::GraphNode, adaptive::integerAt, adaptive::NeededValue,
+    adaptive::Region;
 
 std::shared_ptr<const Region> RegionBuilder::build() {
   for (Opening opening : {Opening::SizesAndValues, Opening::Sizes, Opening::Multiples})
@@ -90,7 +91,8 @@ std::shared_ptr<Region> RegionBuilder::import(Opening asked, const SizeRanges &s
       source.model.name, contextFor(findTarget(source.model.settings.target)), {}, {}};
   {
     CompilerSection section;
-    onnx::StageImporter stageImporter(source.model.name, *program.context, source.model.opset, sizes);
+    onnx::StageImporter stageImporter(source.model.name, *program.context, source.model.opset,
+                                      sizes);
     importer = &stageImporter;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       pollInterruption();
@@ -198,7 +200,7 @@ onnx::StageImporter::Number RegionBuilder::openNumber(int64_t then, int64_t now)
 
 /// Elements that were others when the similar region was made, or open then.
 std::map<size_t, onnx::StageImporter::Number> RegionBuilder::openElements(int value,
-                                                                         const Tensor &tensor) {
+                                                                          const Tensor &tensor) {
   constexpr int64_t most = 16; // what has more elements is hardly a shape
   std::map<size_t, onnx::StageImporter::Number> open;
   if (opening != Opening::SizesAndValues || tensor.elements() > most ||

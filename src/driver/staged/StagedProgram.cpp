@@ -1,6 +1,5 @@
 #include "driver/staged/StagedProgram.h"
 
-#include "adaptive/Iterations.h"
 #include "driver/programs/CompiledRegion.h"
 #include "driver/programs/DeclaredValues.h"
 #include "driver/staged/Executors.h"
@@ -13,6 +12,7 @@
 #include "transform/choices/ProgramRecipe.h"
 #include "transform/choices/Verbs.h"
 
+#include "adaptive/Iterations.h"
 #include <algorithm>
 
 namespace headrace::staged {

@@ -11,7 +11,7 @@ namespace headrace {
 /// The format of a matrix file.
 enum class FileFormat {
   Csv,
-  Text,        ///< lines `row column value`, 1-based; other cells are 0
+  Text,         ///< lines `row column value`, 1-based; other cells are 0
   MatrixMarket, ///< names its kind and sizes itself
   LibSvm,       ///< lines `label column:value ...`, 1-based; the label is the last column
   Npy           ///< a NumPy file

@@ -90,8 +90,8 @@ struct Explanation {
   /// How the kernels were planned: candidates, plans, predicted times; empty if there was no
   /// choice, or for a program compiled elsewhere.
   std::string planning;
-  /// The machine parameters that choices were made with: the processor, whether they were derived or
-  /// measured, and their hash; empty for a program compiled elsewhere.
+  /// The machine parameters that choices were made with: the processor, whether they were derived
+  /// or measured, and their hash; empty for a program compiled elsewhere.
   std::string rates;
   /// The nodes that a report before the first run knows nothing about, and how many others read
   /// their results.

@@ -43,7 +43,7 @@ struct Scratch {
   std::vector<void *> buffers;  // by buffer id
   std::vector<void *> operands; // of the current step
   GrowingMemory arena, workspace;
-  GrowingMemory slices; // of sliced runs, one part for each thread
+  GrowingMemory slices;             // of sliced runs, one part for each thread
   std::vector<AlignedMemory> apart; // instead of the arena if accesses are checked
   std::vector<Tensor> alignedInputs;
   OtherEngines::Visits visits;
@@ -380,11 +380,11 @@ static void placeOperands(const std::vector<SlicedRun::Operand> &operands, int64
                           std::vector<void *> &placed) {
   placed.clear();
   for (const SlicedRun::Operand &operand : operands)
-    placed.push_back(operand.offset < 0 ? buffers[static_cast<size_t>(operand.buffer)]
-                                        : reinterpret_cast<void *>(
-                                              reinterpret_cast<uintptr_t>(memory) +
-                                              static_cast<uintptr_t>(operand.offset) -
-                                              static_cast<uintptr_t>(slice * operand.bytes)));
+    placed.push_back(operand.offset < 0
+                         ? buffers[static_cast<size_t>(operand.buffer)]
+                         : reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(memory) +
+                                                    static_cast<uintptr_t>(operand.offset) -
+                                                    static_cast<uintptr_t>(slice * operand.bytes)));
 }
 
 /// Slices are tasks, as many as all threads have work for: a thread takes one through all steps.
@@ -418,11 +418,11 @@ void HostRunner::runSliced(const SlicedRun &run, const Binding &binding, Scratch
       auto start = stepMicroseconds ? Clock::now() : Clock::time_point();
       int64_t cells = binding.steps[index].grid / run.slices, before = slice * cells;
       placeOperands(run.operands[i], slice, memory, scratch.buffers, scratch.operands);
-      pool.parallelFor(
-          cells, binding.steps[index].grain, [&](int64_t begin, int64_t end, int worker) {
-            kernels[index](scratch.operands.data(), symbols, before + begin, before + end,
-                           workspaceOf(worker));
-          });
+      pool.parallelFor(cells, binding.steps[index].grain,
+                       [&](int64_t begin, int64_t end, int worker) {
+                         kernels[index](scratch.operands.data(), symbols, before + begin,
+                                        before + end, workspaceOf(worker));
+                       });
       if (stepMicroseconds)
         (*stepMicroseconds)[index] +=
             std::chrono::duration<double, std::micro>(Clock::now() - start).count();

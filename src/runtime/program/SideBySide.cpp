@@ -42,8 +42,7 @@ bool findSideBySide(const Program &program, std::span<const double> work,
   auto isAlone = [&](size_t i) {
     const Step &step = program.steps[i];
     return step.kind == Step::Kind::Kernel && step.engine == hostEngine && steps[i].grid > 0 &&
-           !steps[i].isSliced &&
-           steps[i].grain >= steps[i].grid && work[i] >= worthSharing;
+           !steps[i].isSliced && steps[i].grain >= steps[i].grid && work[i] >= worthSharing;
   };
   // From the last step on: the groups that save most, and of these the ones whose threads wait
   // least. A direction of a layer is not put next to the other one's inputs, which must come first.

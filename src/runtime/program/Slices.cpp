@@ -35,16 +35,15 @@ private:
 
   /// The number of slices that the step is to run in; 0 if it runs as a whole.
   int64_t slicesOf(const Step &step) const {
-    bool isSliced = step.kind == Step::Kind::Kernel && step.engine == hostEngine &&
-                    !step.parameters.empty();
+    bool isSliced =
+        step.kind == Step::Kind::Kernel && step.engine == hostEngine && !step.parameters.empty();
     return isSliced ? step.parameters[0].evaluate(symbols) : 0;
   }
 
   bool cuts(const Step &step, size_t position) const {
-    return std::any_of(step.parameters.begin() + 1, step.parameters.end(),
-                       [&](const DimExpr &cut) {
-                         return cut.evaluate(symbols) == static_cast<int64_t>(position);
-                       });
+    return std::any_of(step.parameters.begin() + 1, step.parameters.end(), [&](const DimExpr &cut) {
+      return cut.evaluate(symbols) == static_cast<int64_t>(position);
+    });
   }
 
   /// Whether the step can run slice by slice with those from `first` on before it.

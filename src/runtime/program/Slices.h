@@ -8,8 +8,8 @@
 // slice.
 //
 // A kernel's step that can run so has parameters: the number of slices, and the positions of the
-// operands that are cut. Part k of its grid reads and writes part k of these, of as many equal parts
-// as there are slices, and reads all other operands as a whole.
+// operands that are cut. Part k of its grid reads and writes part k of these, of as many equal
+// parts as there are slices, and reads all other operands as a whole.
 #pragma once
 
 #include "runtime/program/Program.h"
@@ -40,9 +40,10 @@ struct SlicedRun {
   }
 };
 
-/// The runs of a program, as the parameters of its steps ask for them and the grids of their kernels
-/// allow: a grid must consist of as many equal parts, and no step may need more than its own slice
-/// of what another one in the run writes. `grids` has that of every step, 0 where it has none.
+/// The runs of a program, as the parameters of its steps ask for them and the grids of their
+/// kernels allow: a grid must consist of as many equal parts, and no step may need more than its
+/// own slice of what another one in the run writes. `grids` has that of every step, 0 where it has
+/// none.
 std::vector<std::unique_ptr<SlicedRun>> findSlicedRuns(const Program &program,
                                                        std::span<const int64_t> grids,
                                                        std::span<const int64_t> symbols);

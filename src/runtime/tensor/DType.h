@@ -41,10 +41,10 @@ size_t sizeOf(DType type);
 /// The type whose numbers are the stored bytes: U8 or I8 of a type for storage, else the type.
 DType storageOf(DType type);
 
-/// Bits of one element where files pack several into a byte, else 0.
+/// Bits of one element if files pack several into a byte, else 0.
 int bitsInByte(DType type);
 
-/// A byte that holds the low bits of one, extended by their sign where they have one.
+/// A byte that holds the low bits of one, extended by their sign if they have one.
 inline uint8_t lowBits(uint8_t byte, int bits, bool isSigned) {
   auto low = static_cast<uint8_t>(byte & ((1 << bits) - 1));
   bool isNegative = isSigned && (low >> (bits - 1)) != 0;

@@ -15,7 +15,7 @@ namespace headrace {
 ///
 /// Kept as a sum of products in a fixed order, so that equal polynomials are equal expressions:
 /// (s + 2 - 3 + 1) == s, (2 * s) / 2 == s. Symbols are taken to be 0 or more, divisors to be
-/// positive where they are not constant. Arithmetic that overflows, and expressions beyond a few
+/// positive if they are not constant. Arithmetic that overflows, and expressions beyond a few
 /// thousand parts, throw Error.
 class DimExpr {
 public:
@@ -33,7 +33,7 @@ public:
   DimExpr mod(const DimExpr &divisor) const;
   DimExpr max(const DimExpr &other) const;
   DimExpr min(const DimExpr &other) const;
-  /// The quotient where the division leaves no remainder, whatever the symbols are; nullopt if
+  /// The quotient if the division leaves no remainder, whatever the symbols are; nullopt if
   /// that is not known. Never throws.
   std::optional<DimExpr> exactQuotient(const DimExpr &divisor) const;
 
@@ -58,7 +58,7 @@ public:
     bool isLeast;
     int64_t value;
   };
-  /// The bound that holds exactly where the expression is not negative; nullopt if that is not a
+  /// The bound that holds exactly if the expression is not negative; nullopt if that is not a
   /// bound of one symbol.
   std::optional<Bound> boundOfNonNegative() const;
 

@@ -45,7 +45,7 @@ public:
   explicit operator bool() const { return present; }
   MemorySpace place() const { return where; }
 
-  /// An address at that place, for the host to follow only where it is the host's. Writing is for
+  /// An address at that place, for the host to follow only if it is the host's. Writing is for
   /// whoever allocated the tensor; borrowed memory may be read-only.
   void *data() { return memory; }
   const void *data() const { return memory; }

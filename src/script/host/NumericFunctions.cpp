@@ -36,8 +36,7 @@ Value cumulateRows(HostCall &call) {
 Value cumulateProducts(HostCall &call) {
   Tensor x = call.dense(0);
   if (x.shape()[1] != 2)
-    call.fail("expected two columns, got " + describe(call.arguments[0]),
-              ErrorKind::ShapeMismatch);
+    call.fail("expected two columns, got " + describe(call.arguments[0]), ErrorKind::ShapeMismatch);
   Tensor result = newMatrix(x.shape()[0], 1);
   const double *cells = x.as<double>();
   double last = 0;

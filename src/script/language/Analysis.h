@@ -18,8 +18,8 @@ struct AnalysisOptions {
   /// Variables that are read after the last statement; with `keepAll`, every one is.
   std::vector<std::string> outputs;
   bool keepAll = false;
-  /// Directories with files NAME.dml, or builtin/NAME.dml, that define `m_NAME` (of a matrix), `f_NAME`
-  /// (of a frame), `s_NAME` (of a scalar) or `NAME`: functions that need no source(...).
+  /// Directories with files NAME.dml, or builtin/NAME.dml, that define `m_NAME` (of a matrix),
+  /// `f_NAME` (of a frame), `s_NAME` (of a scalar) or `NAME`: functions that need no source(...).
   std::vector<std::filesystem::path> scriptPath;
   /// If there are any, nothing is read from the disk.
   std::shared_ptr<const ScriptFiles> files;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "adaptive/Signature.h"
-
 #include "script/ScriptSettings.h"
 #include "script/graph/Dag.h"
 #include "script/host/Value.h"

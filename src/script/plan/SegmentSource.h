@@ -2,7 +2,6 @@
 #pragma once
 
 #include "adaptive/Region.h"
-
 #include "script/graph/Segment.h"
 
 namespace headrace::script {

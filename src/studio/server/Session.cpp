@@ -124,8 +124,8 @@ Json Session::state() {
           {"entries", entries}};
 }
 
-/// The recipe of `entry`, or of the current one; with `step`, as it would be then. The entry "auto" leaves every choice
-/// to the compiler.
+/// The recipe of `entry`, or of the current one; with `step`, as it would be then. The entry "auto"
+/// leaves every choice to the compiler.
 std::string Session::recipeOf(const std::string &query) {
   std::string entry = queryValue(query, "entry"), step = queryValue(query, "step");
   if (entry == "auto")

@@ -82,8 +82,8 @@ public:
   StringRef name() const override { return fullName; }
   const Machine &machine() const override { return description; }
   /// Kernels read and write once what they need; all multiprocessors share them, as far as the
-  /// launches fill them. Products have the speed of the kind that their launch says, and of the type
-  /// of their operands.
+  /// launches fill them. Products have the speed of the kind that their launch says, and of the
+  /// type of their operands.
   Work workOf(ModuleOp kernel, ArrayRef<int64_t>, double operations) const override {
     Work work;
     OperationKind kind = OperationKind::Simple;

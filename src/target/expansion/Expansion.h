@@ -30,8 +30,8 @@ public:
   virtual bool isHere() const { return true; }
   /// The work of computing this operator, and the work of its neighbours that it adds.
   virtual Work work(mlir::Operation *op, const Machine &machine) const = 0;
-  /// The work of a call that `rewrite` makes, for a step of a program; its first accesses to operands
-  /// apart. Nothing if no call of this expansion has this routine.
+  /// The work of a call that `rewrite` makes, for a step of a program; its first accesses to
+  /// operands apart. Nothing if no call of this expansion has this routine.
   virtual std::optional<Work> workOfCall(const LibraryCall &call, const Machine &machine) const {
     (void)call, (void)machine;
     return std::nullopt;

@@ -127,7 +127,8 @@ std::vector<ProgramStep> stepsToFollow(func::FuncOp program) {
 }
 
 bool plansGreedily(func::FuncOp program) {
-  std::string step = ProgramStep{verbs::plan.name.str(), verbs::plan.subject.str(), "greedily"}.text();
+  std::string step =
+      ProgramStep{verbs::plan.name.str(), verbs::plan.subject.str(), "greedily"}.text();
   auto choices = program->getAttrOfType<ArrayAttr>(kChoicesAttr);
   return choices && llvm::is_contained(choices.getAsValueRange<StringAttr>(), StringRef(step));
 }

@@ -32,7 +32,8 @@ inline constexpr llvm::StringLiteral kKernelAttr = "hr.called";
 void giveRecipe(mlir::func::FuncOp program, const ProgramRecipe &recipe);
 /// The steps of the recipe that no pass has followed yet.
 std::vector<ProgramStep> stepsToFollow(mlir::func::FuncOp program);
-/// Whether kernels are planned without a search for faster plans: `plan kernels greedily` was followed.
+/// Whether kernels are planned without a search for faster plans: `plan kernels greedily` was
+/// followed.
 bool plansGreedily(mlir::func::FuncOp program);
 /// Whether steps that cannot be followed are passed over.
 bool followsWherePossible(mlir::func::FuncOp program);
@@ -61,8 +62,8 @@ public:
   void note(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object = "");
   /// A step that was followed, as the recipe has it.
   void note(const ProgramStep &step);
-  /// A choice that was not made, why, and the bytes (null: not known) and microseconds that it would
-  /// have saved. Kept where someone wants to know.
+  /// A choice that was not made, why, and the bytes (null: not known) and microseconds that it
+  /// would have saved. Kept where someone wants to know.
   void noteMissed(llvm::StringRef verb, mlir::Operation *op, llvm::StringRef object,
                   const llvm::Twine &reason, mlir::AffineExpr bytes = {},
                   std::optional<double> microseconds = {});

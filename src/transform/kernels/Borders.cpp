@@ -1,7 +1,7 @@
 #include "transform/kernels/Borders.h"
 
-#include "transform/kernels/KernelGroup.h"
 #include "transform/choices/Verbs.h"
+#include "transform/kernels/KernelGroup.h"
 
 using namespace mlir;
 

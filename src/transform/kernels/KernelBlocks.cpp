@@ -33,7 +33,8 @@ void KernelWriter::decideBlocks() {
             points, std::max<int64_t>(1, constantValue(sizes[axis]).value_or(64)));
     row = std::max(row, points);
   }
-  walk.block = std::max<int64_t>(1, static_cast<int64_t>(kPointsPerCell / row) / walk.unit) * walk.unit;
+  walk.block =
+      std::max<int64_t>(1, static_cast<int64_t>(kPointsPerCell / row) / walk.unit) * walk.unit;
   if (walk.wantedBlock && walk.refusalOf(0, *walk.wantedBlock).empty())
     walk.block = *walk.wantedBlock;
 }

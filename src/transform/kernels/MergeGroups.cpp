@@ -1,4 +1,5 @@
 #include "transform/kernels/MergeGroups.h"
+
 #include "transform/choices/Verbs.h"
 
 #include <set>

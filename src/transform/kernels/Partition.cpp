@@ -1,11 +1,11 @@
 #include "transform/kernels/Partition.h"
 
+#include "transform/choices/Verbs.h"
 #include "transform/kernels/GroupCost.h"
 #include "transform/kernels/Grouping.h"
 #include "transform/kernels/MergeGroups.h"
 #include "transform/kernels/PlanKernels.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/choices/Verbs.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -328,8 +328,8 @@ private:
       auto pad = cast<hr::PadOp>(op);
       Operation *producer = pad.getInput().getDefiningOp();
       FusionDecision decision = choices.isKernel(pad)
-                                   ? FusionDecision::no("the recipe has a kernel for it")
-                                   : grouping.tryBorder(pad);
+                                    ? FusionDecision::no("the recipe has a kernel for it")
+                                    : grouping.tryBorder(pad);
       std::optional<std::string> into = choices.wanted(verbs::fuse, pad);
       bool isMeant = !into || llvm::any_of(grouping[*grouping.find(producer)].getOperators(),
                                            [&](Operation *member) {
@@ -338,7 +338,7 @@ private:
       if (into && !(decision && isMeant))
         choices.refuse(verbs::fuse, pad,
                        decision ? "another kernel computes the image that it pads"
-                               : decision.reason());
+                                : decision.reason());
       if (!decision)
         refusals.push_back({verbs::fuse.name, pad, producer, decision});
     }

@@ -1,9 +1,9 @@
 #include "transform/layout/LayoutGraph.h"
 
 #include "dialect/SymbolicShape.h"
+#include "transform/choices/Verbs.h"
 #include "transform/gradient/MinimumCut.h"
 #include "transform/layout/BlockChannels.h"
-#include "transform/choices/Verbs.h"
 
 using namespace mlir;
 

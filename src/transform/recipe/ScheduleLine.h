@@ -6,12 +6,11 @@
 // Which kinds there are and what parameters they have is up to the target.
 #pragma once
 
-#include "schedule/Schedule.h"
-
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
+#include "schedule/Schedule.h"
 #include <optional>
 #include <string>
 #include <string_view>

@@ -18,8 +18,8 @@
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
 #include "transform/choices/Choices.h"
-#include "transform/choices/Verbs.h"
 #include "transform/choices/FusionDecision.h"
+#include "transform/choices/Verbs.h"
 #include "transform/layout/OperatorBuilders.h"
 
 using namespace mlir;

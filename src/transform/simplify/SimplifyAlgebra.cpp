@@ -9,8 +9,8 @@
 //
 // The identities stand in SimplifyMovement.cpp (transposes, reshapes, slices, pads,
 // concatenations), SimplifyMaps.cpp (operands of maps), SimplifyWindows.cpp (what only reads
-// padding), WindowPhases.cpp (convolutions of zeros) and SimplifyContractions.cpp (1x1 convolutions,
-// transposes around contractions). Dead values disappear on the way.
+// padding), WindowPhases.cpp (convolutions of zeros) and SimplifyContractions.cpp (1x1
+// convolutions, transposes around contractions). Dead values disappear on the way.
 //
 // Why: each of them removes a pass over memory, and front ends leave many.
 // When it hurts: a contraction that absorbs a transpose reads (or writes) with a stride; a copy

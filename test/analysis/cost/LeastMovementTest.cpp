@@ -1,10 +1,10 @@
-// The bound against the least that a search over all executions finds, and against simulated caches.
+// The bound against the least that a search over all executions finds, and against simulated
+// caches.
 #include "analysis/cost/LeastMovement.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <deque>
+#include <gtest/gtest.h>
 #include <list>
 #include <unordered_map>
 
@@ -19,9 +19,9 @@ Work productOf(double points, double positions = 1) {
   return work;
 }
 
-/// The least transfers of C = A B, of a row and a matrix of 2 x 2, through a cache of `size` elements:
-/// breadth first over what is in the cache, what of C is newer there than in memory, and the points
-/// done.
+/// The least transfers of C = A B, of a row and a matrix of 2 x 2, through a cache of `size`
+/// elements: breadth first over what is in the cache, what of C is newer there than in memory, and
+/// the points done.
 class Search {
 public:
   explicit Search(int size) : size(size) {}

@@ -124,8 +124,10 @@ TEST_F(ParseTest, MistakesAreNamedAtTheirPlace) {
 }
 
 TEST_F(ParseTest, WhatStandsOutsideOfRulesIsRefused) {
-  const std::string noLevel = "test.rules:1:6: expected a line such as 'level algorithm' before the first ";
-  const std::string wrongLevel = "test.rules:1:7: expected 'language', 'algorithm' or 'hardware', got 'low'";
+  const std::string noLevel =
+      "test.rules:1:6: expected a line such as 'level algorithm' before the first ";
+  const std::string wrongLevel =
+      "test.rules:1:7: expected 'language', 'algorithm' or 'hardware', got 'low'";
   const std::string wrongWord = "test.rules:1:1: expected 'rule' or 'level', got 'hello'";
   EXPECT_EQ(errorIn("rule r map[?f](?x) => ?x").substr(0, noLevel.size()), noLevel);
   EXPECT_EQ(errorIn("level low").substr(0, wrongLevel.size()), wrongLevel);

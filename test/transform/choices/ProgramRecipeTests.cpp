@@ -90,8 +90,9 @@ TEST(ProgramRecipe, WordsThatNoRecipeHasAreRefusedWithTheNearestOne) {
     EXPECT_TRUE(error.ends_with(end)) << error;
     EXPECT_TRUE(error.starts_with("recipe, line 2, column ")) << error;
   };
-  std::string steps = "expected a step (fold, leave, layout, expand, fuse, separate, walk, merge, "
-                      "plan, pack, slice, keep, recompute, follow, kernel) or a stage and ':', got ";
+  std::string steps =
+      "expected a step (fold, leave, layout, expand, fuse, separate, walk, merge, "
+      "plan, pack, slice, keep, recompute, follow, kernel) or a stage and ':', got ";
   ends("\nunfuse a\n", steps + "'unfuse'; did you mean 'fuse'?");
   ends("\nexapnd a as openblas", steps + "'exapnd'; did you mean 'expand'?");
   ends("\nkernl a:\n", steps + "'kernl'; did you mean 'kernel'?");

@@ -8,8 +8,8 @@
 #include "commands/Commands.h"
 #include "commands/ModelOptions.h"
 #include "commands/RunScript.h"
-#include "tensors/Inputs.h"
 #include "report/Text.h"
+#include "tensors/Inputs.h"
 #include "terminal/Console.h"
 #include "terminal/Interrupt.h"
 #include <CLI/Option.hpp>

@@ -1,8 +1,8 @@
 #include "commands/ModelOptions.h"
 
-#include "adaptive/CompileLog.h"
 #include "runtime/system/Error.h"
 
+#include "adaptive/CompileLog.h"
 #include "commands/Checks.h"
 #include "commands/Commands.h"
 #include "commands/RunScript.h"

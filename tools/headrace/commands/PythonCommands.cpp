@@ -1,4 +1,5 @@
-// Commands that are written in Python, as the packages they stand on are: this program hands over to python3.
+// Commands that are written in Python, as the packages they stand on are: this program hands over
+// to python3.
 #include "runtime/system/Error.h"
 
 #include "commands/Commands.h"

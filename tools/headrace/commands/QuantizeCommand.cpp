@@ -92,9 +92,10 @@ void addQuantizeCommand(CLI::App &app, Action &action) {
       "quantize", "Quantize a float model to int8 after training, by samples of its inputs");
   command->add_option("MODEL", options->model.path, "An ONNX file")->type_name("");
   command
-      ->add_option("--calibrate", options->calibration,
-                   "Calibration samples of an input, stacked along the first dimension\n"
-                   "(repeatable; without NAME= in the model's order): images.npy, image=@images.npy")
+      ->add_option(
+          "--calibrate", options->calibration,
+          "Calibration samples of an input, stacked along the first dimension\n"
+          "(repeatable; without NAME= in the model's order): images.npy, image=@images.npy")
       ->type_name("[NAME=][@]FILE.npy")
       ->allow_extra_args(false);
   command

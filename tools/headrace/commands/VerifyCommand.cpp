@@ -185,8 +185,7 @@ void addVerifyCommand(CLI::App &app, Action &action) {
   command->add_flag("--special", options->special, "Add a case with NaN and infinities");
   command->add_flag("--outputs-only", options->outputsOnly,
                     "Do not compare values inside of the program");
-  command->add_flag("--bisect", options->bisect,
-                    "Name the first pass that changes the result");
+  command->add_flag("--bisect", options->bisect, "Name the first pass that changes the result");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Examples:\n"
                   "  headrace verify examples/digits/digits.onnx\n"

@@ -161,8 +161,8 @@ void addRun(CLI::App &vta, Action &action) {
 } // namespace
 
 void addVtaCommand(CLI::App &app, Action &action) {
-  CLI::App *vta = app.add_subcommand(
-      "vta", "Run, disassemble and time programs of the VTA accelerator");
+  CLI::App *vta =
+      app.add_subcommand("vta", "Run, disassemble and time programs of the VTA accelerator");
   vta->require_subcommand(1);
   addDisassemble(*vta, action);
   addRun(*vta, action);

@@ -322,7 +322,10 @@ bool speaksOf(const Explanation &explanation, const std::string &name) {
 void printReasons(const Explanation &explanation, const Sizes &sizes, const std::string &of) {
   using Align = Table::Align;
   Amounts amounts(explanation.symbols, sizes);
-  Table table({{"missed optimization", Align::Left}, {"because", Align::Left}, {"would save"}, {"of time"}});
+  Table table({{"missed optimization", Align::Left},
+               {"because", Align::Left},
+               {"would save"},
+               {"of time"}});
   size_t shown = 0;
   for (const MissedOptimization &why : explanation.missedOptimizations)
     if (of.empty() || namesOperator(why.step, of)) {

@@ -10,8 +10,8 @@ struct MovingOperator {
   /// Elements of the result are elements of the inputs, so that integers instead of floats of one
   /// scale give integers of that scale.
   bool keepsIntegers;
-  /// Elements of the result are elements of the first input, 0, or a limit that is kept: the scale of
-  /// that input suits the result.
+  /// Elements of the result are elements of the first input, 0, or a limit that is kept: the scale
+  /// of that input suits the result.
   bool keepsScale;
   /// The result has no more elements than the operator reads, and nothing is computed: of constants
   /// it takes neither time nor memory beyond theirs.

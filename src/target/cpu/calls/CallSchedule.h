@@ -12,8 +12,9 @@
 
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
-#include "schedule/Space.h"
 #include "transform/recipe/ScheduleLine.h"
+
+#include "schedule/Space.h"
 
 namespace headrace {
 

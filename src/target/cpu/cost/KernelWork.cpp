@@ -128,9 +128,8 @@ private:
   static double extremaOf(linalg::GenericOp op) {
     constexpr double beyondOne = 2;
     double count = 0;
-    op.getRegion().walk([&](Operation *inner) {
-      count += isa<arith::MaximumFOp, arith::MinimumFOp>(inner);
-    });
+    op.getRegion().walk(
+        [&](Operation *inner) { count += isa<arith::MaximumFOp, arith::MinimumFOp>(inner); });
     return beyondOne * count;
   }
 
@@ -172,7 +171,8 @@ private:
     double bytes = 0;
     for (Value operand : op.getDpsInputs())
       if (auto type = dyn_cast<RankedTensorType>(operand.getType());
-          type && type.hasStaticShape() && !loop->isAncestor(operand.getParentBlock()->getParentOp()))
+          type && type.hasStaticShape() &&
+          !loop->isAncestor(operand.getParentBlock()->getParentOp()))
         bytes += static_cast<double>(type.getNumElements() * type.getElementTypeBitWidth()) / 8;
     if (bytes > 0)
       work.move((trips - 1) * bytes, bytes);
@@ -232,7 +232,8 @@ private:
         positions *= ranges[dim];
     }
     for (Value operand : op->getOperands())
-      smallest = std::min<double>(smallest, static_cast<double>(sizeOf(rateType(operand.getType()))));
+      smallest =
+          std::min<double>(smallest, static_cast<double>(sizeOf(rateType(operand.getType()))));
     work.reuse.push_back({points, positions, smallest});
   }
 

@@ -1,5 +1,5 @@
-// The work of loops that no recipe puts into vectors: elements found by index, copies of rows, steps
-// of recurrences.
+// The work of loops that no recipe puts into vectors: elements found by index, copies of rows,
+// steps of recurrences.
 #pragma once
 
 #include "analysis/cost/Work.h"

@@ -76,15 +76,16 @@ private:
     double rows, trees, places, targets;
   };
 
-  /// Every row goes down every tree, about as many steps as a balanced tree of this many places has;
-  /// several walks at a time hide what each waits for. Nodes are read again for other rows.
+  /// Every row goes down every tree, about as many steps as a balanced tree of this many places
+  /// has; several walks at a time hide what each waits for. Nodes are read again for other rows.
   static Work ofWalks(const Walks &walks, DType type) {
     constexpr double operationsOfStep = 2;
     Work work;
     double steps = std::log2(std::max(walks.places / std::max(walks.trees, 1.0), 2.0));
     double visits = walks.rows * walks.trees * steps;
-    work.arithmetic.push_back({OperationKind::Scalar, type,
-                               operationsOfStep * visits + walks.rows * walks.trees * walks.targets});
+    work.arithmetic.push_back(
+        {OperationKind::Scalar, type,
+         operationsOfStep * visits + walks.rows * walks.trees * walks.targets});
     work.parts = std::max(1.0, walks.rows);
     double node = 2 * static_cast<double>(sizeOf(type));
     work.move(visits * node, walks.places * node);

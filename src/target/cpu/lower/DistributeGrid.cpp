@@ -70,18 +70,19 @@ void fillPart(OpBuilder &b, ArrayRef<Operation *> borders, Value first, OpFoldRe
     b.setInsertionPoint(branch.thenBlock()->getTerminator());
   }
   for (Operation *border : borders) {
-    auto view = cast<linalg::FillOp>(border).getOutputs().front().getDefiningOp<memref::SubViewOp>();
+    auto view =
+        cast<linalg::FillOp>(border).getOutputs().front().getDefiningOp<memref::SubViewOp>();
     SmallVector<OpFoldResult> offsets = view.getMixedOffsets(), sizes = view.getMixedSizes();
     offsets.front() = first;
     sizes.front() = count;
-    Value part = b.create<memref::SubViewOp>(loc, view.getSource(), offsets, sizes,
-                                             view.getMixedStrides());
+    Value part =
+        b.create<memref::SubViewOp>(loc, view.getSource(), offsets, sizes, view.getMixedStrides());
     b.create<linalg::FillOp>(loc, cast<linalg::FillOp>(border).getInputs().front(), part);
   }
 }
 
-/// Moves the body of `grid` into a loop over the linear cells [begin, end), and with it padding that
-/// is filled part by part.
+/// Moves the body of `grid` into a loop over the linear cells [begin, end), and with it padding
+/// that is filled part by part.
 void walkCells(OpBuilder &b, scf::ForallOp grid, ArrayRef<Value> bounds, Value begin, Value end,
                ArrayRef<Operation *> borders = {}) {
   Location loc = grid.getLoc();

@@ -1,8 +1,9 @@
 // The schedules of a kernel on a processor, as a space of records.
 #pragma once
 
-#include "schedule/Space.h"
 #include "target/cpu/recipe/ScheduleKernel.h"
+
+#include "schedule/Space.h"
 
 namespace headrace {
 

@@ -92,12 +92,12 @@ private:
     if (!leading)
       return false;
     // What is picked by an index may be anywhere.
-    bool picks = op.getRegion()
-                     .walk([&](tensor::ExtractOp pick) {
-                       return needWhole(pick.getTensor()) ? WalkResult::advance()
-                                                          : WalkResult::interrupt();
-                     })
-                     .wasInterrupted();
+    bool picks =
+        op.getRegion()
+            .walk([&](tensor::ExtractOp pick) {
+              return needWhole(pick.getTensor()) ? WalkResult::advance() : WalkResult::interrupt();
+            })
+            .wasInterrupted();
     if (picks)
       return false;
     for (OpOperand &operand : op->getOpOperands()) {

@@ -5,8 +5,8 @@
 
 namespace headrace {
 
-/// The value of `hr.slices` (target/Slices.h) for a kernel with these loops; nothing if parts of its
-/// grid do not read and write equal parts of its operands.
+/// The value of `hr.slices` (target/Slices.h) for a kernel with these loops; nothing if parts of
+/// its grid do not read and write equal parts of its operands.
 std::optional<llvm::SmallVector<int64_t>> slicesOfKernel(mlir::func::FuncOp kernel,
                                                          const LoopModel &model);
 

@@ -27,13 +27,14 @@ std::vector<int64_t> LaunchSpace::domainOf(const ScheduleRecord &schedule,
                                            std::string_view parameter) const {
   static const std::vector<int64_t> threads{32, 64, 128, 256, 384, 512, 1024},
       tiles{16, 32, 64, 128, 256}, few{1, 2, 4, 8, 16, 32}, stages{2, 3, 4, 5, 6};
-  const std::vector<int64_t> *candidates = llvm::StringSwitch<const std::vector<int64_t> *>(parameter)
-                                               .Case("threads", &threads)
-                                               .Cases("tileM", "tileN", "tileK", &tiles)
-                                               .Cases("vector", "lanes", "held", &few)
-                                               .Cases("threadM", "threadN", "splits", &few)
-                                               .Case("stages", &stages)
-                                               .Default(nullptr);
+  const std::vector<int64_t> *candidates =
+      llvm::StringSwitch<const std::vector<int64_t> *>(parameter)
+          .Case("threads", &threads)
+          .Cases("tileM", "tileN", "tileK", &tiles)
+          .Cases("vector", "lanes", "held", &few)
+          .Cases("threadM", "threadN", "splits", &few)
+          .Case("stages", &stages)
+          .Default(nullptr);
   std::vector<int64_t> values{*schedule.find(parameter)};
   if (candidates)
     for (int64_t value : *candidates)

@@ -1,8 +1,9 @@
 // The launches of an operation on a device, as a space of records.
 #pragma once
 
-#include "schedule/Space.h"
 #include "target/cuda/schedule/Schedule.h"
+
+#include "schedule/Space.h"
 
 namespace headrace::cuda {
 

@@ -3,11 +3,10 @@
 // where it is read.
 #pragma once
 
-#include "schedule/Schedule.h"
-
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
+#include "schedule/Schedule.h"
 #include <string>
 #include <vector>
 

@@ -1,8 +1,9 @@
 // The schedules of an operator on the accelerator, as a space of records.
 #pragma once
 
-#include "schedule/Space.h"
 #include "target/vta/schedule/ProposeSchedule.h"
+
+#include "schedule/Space.h"
 
 namespace headrace::vta {
 

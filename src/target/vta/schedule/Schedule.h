@@ -11,9 +11,9 @@
 //   vthread 2 along rows
 #pragma once
 
-#include "schedule/Schedule.h"
 #include "target/vta/schedule/Operator.h"
 
+#include "schedule/Schedule.h"
 #include <string_view>
 
 namespace headrace::vta {

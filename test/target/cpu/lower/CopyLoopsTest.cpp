@@ -36,7 +36,8 @@ size_t storesIn(const std::string &body) {
                           error, context);
   EXPECT_TRUE(code) << error.getMessage().str();
   keepCopyLoops(*code->begin());
-  EXPECT_FALSE(errorToBool(mlir::makeOptimizingTransformer(3, 0, /*targetMachine=*/nullptr)(code.get())));
+  EXPECT_FALSE(
+      errorToBool(mlir::makeOptimizingTransformer(3, 0, /*targetMachine=*/nullptr)(code.get())));
   return static_cast<size_t>(llvm::count_if(
       instructions(*code->begin()), [](Instruction &each) { return isa<StoreInst>(each); }));
 }

@@ -74,8 +74,8 @@ void importMaxRoiPool(NodeContext &c) {
   SymbolicShape shape = c.shape(0);
   AffineExpr regions = c.shape(1)[0];
   if (constantValue(c.shape(1)[1]) != 5)
-    c.fail(ErrorKind::ShapeMismatch, "{0}: expected 5 values per region, got {1}",
-           c.nameOfInput(1), c.text(c.shape(1)));
+    c.fail(ErrorKind::ShapeMismatch, "{0}: expected 5 values per region, got {1}", c.nameOfInput(1),
+           c.text(c.shape(1)));
   Value rois = c.cast(c.input(1, Accepts::Floats), innerType(elementTypeOf(input)));
   Value batches = c.reshape(part(c, rois, 1, c.dim(0), c.dim(1)), {regions});
   batches = c.checkedIndices(c.cast(batches, c.builder.getI64Type()), c.dim(0), shape[0]);
