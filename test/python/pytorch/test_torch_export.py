@@ -272,6 +272,31 @@ def test_weights_that_do_not_fit_are_an_error(small: Path) -> None:
         hr.load(rewritten(small, cut))
 
 
+@pytest.mark.parametrize(
+    ("sizes", "strides", "offset", "message"),
+    [
+        ([3, 4], [4, 1], 2**63 - 1, "does not fit into its file"),
+        ([1, 1], [1, 1], 2**63 - 1, "expected 9223372036854775808 elements in its file, got 12"),
+        ([1 << 40, 4], [0, 1], 0, "12 elements in its file, repeated to 4398046511104"),
+    ],
+)
+def test_places_of_weights_are_those_of_the_file(
+    small: Path, sizes: list[int], strides: list[int], offset: int, message: str
+) -> None:
+    def moved(name: str, content: bytes) -> bytes:
+        if not name.endswith("weights_config.json"):
+            return content
+        described = json.loads(content)
+        meta = described["config"]["0.weight"]["tensor_meta"]
+        meta["sizes"] = [{"as_int": size} for size in sizes]
+        meta["strides"] = [{"as_int": stride} for stride in strides]
+        meta["storage_offset"] = {"as_int": offset}
+        return json.dumps(described).encode()
+
+    with pytest.raises(hr.InvalidFileError, match=message):
+        hr.load(rewritten(small, moved))
+
+
 def test_shapes_that_are_not_the_operators_are_an_error(small: Path) -> None:
     def changed(name: str, content: bytes) -> bytes:
         if not name.endswith("model.json"):

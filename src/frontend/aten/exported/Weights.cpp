@@ -2,6 +2,7 @@
 
 #include "runtime/system/Error.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -83,8 +84,14 @@ Tensor Weights::find(const std::string &name) const {
   }
   auto available = static_cast<int64_t>(bytes.size() / sizeOf(type));
   if (reach >= available)
-    archive.fail("tensor '" + name + "': expected " + std::to_string(reach + 1) +
-                 " elements in its file, got " + std::to_string(available));
+    archive.fail("tensor '" + name + "': expected " +
+                 std::to_string(static_cast<uint64_t>(reach) + 1) + " elements in its file, got " +
+                 std::to_string(available));
+  // Strides of 0 repeat elements: a small file must not become a large tensor.
+  constexpr int64_t maxRepeated = 1 << 24;
+  if (count > std::max(available, maxRepeated))
+    archive.fail("tensor '" + name + "': " + std::to_string(available) + " elements in its file, " +
+                 "repeated to " + std::to_string(count));
   const std::byte *first = bytes.data() + offset * static_cast<int64_t>(sizeOf(type));
   bool isAligned = reinterpret_cast<uintptr_t>(first) % sizeOf(type) == 0;
   if (isContiguous && isAligned)
