@@ -46,7 +46,8 @@ TEST(Groups, EqualLayersOfAModelAreOneGroup) {
     for (const char *kind : {"contract", "map", "softmax"})
       last = addNode(graph, "/encoder/layers." + std::to_string(layer) + "/" + kind, kind, {last});
   addNode(graph, "/head", "contract", {last});
-  const Group *found = findBlocks(Groups(graph));
+  Groups groups(graph);
+  const Group *found = findBlocks(groups);
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->blocks, 12);
   EXPECT_EQ(found->name.substr(0, 6), "encode");

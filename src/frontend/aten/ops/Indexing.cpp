@@ -17,7 +17,7 @@ Node wrapped(Call &c, Node index, const Size &size) {
 }
 
 /// Positions along one dimension that stands for several.
-static Node joined(Call &c, const std::vector<Node> &indices, std::span<const Size> sizes) {
+static Node joined(Call &c, const std::vector<Node> &indices, const Sizes &sizes) {
   Node total = indices[0];
   for (size_t i = 1; i < indices.size(); ++i)
     total = c.map("add", {c.map("mul", {total, c.b.sizeAsData(sizes[i], DType::I64)}), indices[i]});
@@ -26,6 +26,8 @@ static Node joined(Call &c, const std::vector<Node> &indices, std::span<const Si
 
 Node along(Call &c, Node index, int64_t axis, const Sizes &sizes) {
   Sizes shape = c.b.shape(index);
+  c.require(!shape.empty() && shape.size() == sizes.size(),
+            "an index with as many dimensions as the tensor");
   std::vector<Node> indices;
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     if (static_cast<int64_t>(dim) == axis) {
