@@ -14,6 +14,10 @@ static Integers spread(Integers numbers, size_t rank, int64_t otherwise) {
     numbers = {otherwise};
   if (numbers.size() != 1 && numbers.size() != rank)
     throw Unsupported("a window of another rank than the image");
+  // Sums and products of two of them fit into 64 bits.
+  constexpr int64_t most = std::numeric_limits<int32_t>::max() / 2;
+  if (std::ranges::any_of(numbers, [](int64_t each) { return each < -most || each > most; }))
+    throw Unsupported("a window of more than 2^30 positions");
   return numbers.size() == 1 ? Integers(rank, numbers[0]) : numbers;
 }
 
