@@ -65,7 +65,7 @@ public:
   /// The place of the program in it.
   size_t position() const;
 
-  /// What the program is predicted to take with another complete recipe.
+  /// The predicted time of the program with another complete recipe.
   double predictedMicroseconds(const std::string &recipe) const;
   /// The model compiled with these complete recipes, ready to be timed (Measure.h).
   std::unique_ptr<CompiledRecipes> compiled(const std::vector<std::string> &recipes) const;

@@ -51,7 +51,8 @@ int64_t reusedIn(const std::string &text, int64_t rows = 12, int64_t cols = 5) {
 }
 
 TEST(Invariants, OfLoopsAndOfFunctionsCalledInLoops) {
-  // What a loop does not write is known before it; in functions the first call shows it.
+  // A variable that a loop does not write is known before the loop; in a function, from the first
+  // call.
   EXPECT_EQ(reusedIn("for (i in 1:6) { p = t(X) %*% (X %*% p); p = p / sum(p) }"), 5);
   EXPECT_GE(reusedIn("f = function(Matrix[Double] A, Matrix[Double] q) return (Matrix[Double] r) "
                      "{ r = solve(t(A) %*% A + diag(q), q) }\n"

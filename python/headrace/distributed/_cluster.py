@@ -12,6 +12,8 @@ from typing import Any
 from headrace._core import __version__
 from headrace.errors import Error, InvalidArgumentError
 
+#: How often work whose worker or node is lost is tried again.
+RETRIES = 5
 #: How long the first answer of a node may take.
 _PROBE_SECONDS = 120
 

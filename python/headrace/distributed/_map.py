@@ -15,7 +15,7 @@ import numpy as np
 
 from headrace._load import load, write_package
 from headrace._model import Model
-from headrace.distributed._cluster import Cluster, ClusterError, cause, connect
+from headrace.distributed._cluster import RETRIES, Cluster, ClusterError, cause, connect
 from headrace.distributed._inputs import Arrays, Layout, Source, sources_of
 from headrace.distributed._results import Directory
 from headrace.errors import Error, InvalidArgumentError, InvalidFileError, UnsupportedError
@@ -25,8 +25,6 @@ _TASK_BYTES = 16 << 20
 _MAX_TASK_ROWS = 4096
 #: Rows that a program with a dynamic batch computes together.
 _BATCH = 32
-#: How often a task whose worker or node is lost is tried again.
-_RETRIES = 5
 
 
 @dataclass(frozen=True)
@@ -272,7 +270,7 @@ class _Run:
     ) -> Iterator[_Task]:
         from headrace.distributed import _worker
 
-        remote = cluster.ray.remote(num_cpus=1, max_retries=_RETRIES)
+        remote = cluster.ray.remote(num_cpus=1, max_retries=RETRIES)
         run_rows, run_whole = remote(_worker.run_rows), remote(_worker.run_whole)
         common = (program, self.job.key, cluster.level)
         for source in self.sources:
@@ -316,7 +314,7 @@ class _Run:
                 raise InvalidArgumentError(f"{task.source.origin}: {original}") from None
             raise ClusterError(f"{task.source.origin}: {cause(error)}") from error
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
-            reason = f"the worker ended {_RETRIES + 1} times: {cause(error)}"
+            reason = f"the worker ended {RETRIES + 1} times: {cause(error)}"
             task.outputs, failed = {}, [(row, reason) for row in range(task.rows)]
         except ray.exceptions.RayError as error:
             raise ClusterError(f"the cluster lost a result: {cause(error)}") from error

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from headrace.distributed._checkpoint import Checkpoints
-from headrace.distributed._cluster import Cluster, ClusterError, cause, connect
+from headrace.distributed._cluster import RETRIES, Cluster, ClusterError, cause, connect
 from headrace.distributed._training import (
     Partial,
     Setting,
@@ -31,9 +31,6 @@ from headrace.distributed._training import (
     tree_sum,
 )
 from headrace.errors import Error, InvalidArgumentError
-
-#: How often shards whose worker or node is lost are computed again.
-_RETRIES = 5
 
 Progress = Callable[[int, int, float, float], None]
 
@@ -198,7 +195,7 @@ class _Run:
         self.buffers = dict(training.module.named_buffers())
 
     def steps(self, cluster: Cluster, workers: int | None, numbers: range) -> Iterator[float]:
-        remote = cluster.ray.remote(num_cpus=1, max_retries=_RETRIES)(run_shards)
+        remote = cluster.ray.remote(num_cpus=1, max_retries=RETRIES)(run_shards)
         setting = Setting(self.key, cluster.level, _rates(cluster.level), self.source)
         group = 1  # of shards in a task: a power of two, for the tree
         while -(-self.shards // group) > max(1, workers or cluster.cpus):
@@ -230,7 +227,7 @@ class _Run:
             raise TrainingError(f"step {step}: {cause(error)}") from error
         except ray.exceptions.WorkerCrashedError as error:
             raise TrainingError(
-                f"step {step}: the worker ended {_RETRIES + 1} times: {cause(error)}"
+                f"step {step}: the worker ended {RETRIES + 1} times: {cause(error)}"
             ) from error
         except ray.exceptions.RayError as error:
             raise ClusterError(f"the cluster lost step {step}: {cause(error)}") from error

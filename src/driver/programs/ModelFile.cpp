@@ -102,7 +102,7 @@ static std::optional<LevelOneProgram> importModel(const std::shared_ptr<const on
     return std::nullopt;
   }
   LevelOneProgram program = asProgram(context, *file, name, std::move(imported.module));
-  // What was read is kept for those alone that need it again.
+  // The file as it was read is kept only if it may be imported again.
   auto isGuarded = [](const Symbol &symbol) { return symbol.min > 0 || symbol.max < INT64_MAX; };
   if (std::ranges::any_of(program.interface().symbols, isGuarded))
     program.importFor = [context, file, name](const SizeRanges &sizes) {

@@ -148,7 +148,8 @@ private:
     listAxes(expr, used);
     Expr value = expr;
     if (!staysInside(expr, axes, used)) {
-      // What the conditions keep inside of its tensor is not read where they do not hold.
+      // If a condition keeps an index inside its tensor, the element is read only if the condition
+      // holds.
       std::vector<Expr> needed = conditions;
       for (const Axis &axis : axes)
         if (!used.contains(axis.get()) && axis->extent.op() != Op::Number)

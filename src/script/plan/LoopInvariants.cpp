@@ -10,7 +10,7 @@
 
 namespace headrace::script {
 
-// What saves less is not worth comparing operands for.
+// An operation that saves less is not worth comparing operands for.
 static constexpr double kMinNanoseconds = 20'000;
 // An operation is computed again if that takes at most this multiple of reading its result.
 static constexpr double kMinGain = 2;

@@ -100,7 +100,7 @@ int SparseRewriter::sumOfShifted(int id) {
   Known scalar;
   scalar.type = Type::scalar(ValueType::Double);
   bool single = from.nodes[parts->v].isScalar();
-  // What is repeated is counted, what varies in the direction of the sum is added up.
+  // A repeated shift is counted; a shift that varies in the direction of the sum is added up.
   if ((parts->extent == Extent::EachColumn && addsRows) ||
       (parts->extent == Extent::EachRow && addsColumns)) {
     Node sum{Op::Aggregate, {added}};

@@ -102,7 +102,7 @@ def test_steps_that_read_no_tensor():
 
 
 def test_inputs_of_a_step_may_be_read_at_other_places():
-    """What does not depend on earlier steps is computed before, under the conditions around it."""
+    """A value that does not depend on earlier steps is computed before, under the conditions around it."""
     n, m, A = matrix()
     S = hr.scan(
         (n, m),

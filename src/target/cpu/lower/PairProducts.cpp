@@ -252,7 +252,7 @@ private:
     b.setInsertionPoint(terminator);
     b.create<scf::YieldOp>(loc, inner.getResults());
     terminator->erase();
-    // What took them apart and put them together is no longer used.
+    // The operations that split and joined the vectors are no longer used.
     SmallVector<Operation *> operations;
     for (Operation &op : body->without_terminator())
       operations.push_back(&op);
