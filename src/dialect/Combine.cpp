@@ -1,7 +1,5 @@
 #include "dialect/Combine.h"
 
-#include "dialect/scalar/StorageType.h"
-
 using namespace mlir;
 
 namespace headrace::hr {

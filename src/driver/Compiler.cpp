@@ -9,12 +9,12 @@
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
-#include "driver/machine/Predict.h"
+#include "driver/Predict.h"
 #include "runtime/system/Error.h"
 #include "transform/choices/Choices.h"
 #include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/KernelStages.h"
+#include "transform/kernels/KernelStages.h"
 
 #include "llvm/ADT/StringSet.h"
 

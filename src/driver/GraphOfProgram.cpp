@@ -4,11 +4,11 @@
 #include "dialect/ops/Operands.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
-#include "driver/machine/Predict.h"
+#include "driver/Predict.h"
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/ProgramModel.h"
+#include "transform/kernels/ProgramModel.h"
 
 #include "llvm/ADT/StringSet.h"
 

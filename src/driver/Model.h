@@ -25,7 +25,7 @@ struct PhaseInfo {
   std::string summary;
 };
 /// The phases of a target, in order.
-std::vector<PhaseInfo> phases(const std::string &target = "cpu");
+std::vector<PhaseInfo> phases(const std::string &target = hostTarget);
 /// The phases of differentiation, which run before these.
 std::vector<PhaseInfo> gradientPhases();
 

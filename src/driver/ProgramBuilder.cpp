@@ -10,7 +10,7 @@
 #include "target/Slices.h"
 #include "transform/choices/Choices.h"
 #include "transform/kernels/ValueNumbers.h"
-#include "transform/recipe/ProgramModel.h"
+#include "transform/kernels/ProgramModel.h"
 
 #include <map>
 #include <set>

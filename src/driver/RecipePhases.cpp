@@ -7,10 +7,10 @@
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/KernelStages.h"
-#include "transform/recipe/ProgramModel.h"
-#include "transform/recipe/RecipePlace.h"
-#include "transform/recipe/Suggestion.h"
+#include "transform/kernels/KernelStages.h"
+#include "transform/kernels/ProgramModel.h"
+#include "transform/choices/RecipePlace.h"
+#include "transform/choices/Suggestion.h"
 
 using namespace mlir;
 

@@ -4,7 +4,7 @@
 #include "dialect/Hr.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
-#include "driver/machine/Predict.h"
+#include "driver/Predict.h"
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
 

@@ -1,7 +1,7 @@
 #include "optimize/Optimizer.h"
 
 #include "dialect/Hr.h"
-#include "driver/Gradient.h"
+#include "driver/models/Gradient.h"
 #include "driver/RunPasses.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"

@@ -1,7 +1,7 @@
 #include "verify/Verify.h"
 
 #include "driver/KernelTrace.h"
-#include "driver/PassAnswers.h"
+#include "driver/models/PassAnswers.h"
 #include "runtime/system/Error.h"
 
 #include "verify/Alternatives.h"

@@ -1,4 +1,4 @@
-#include "image/Picture.h"
+#include "image/Decode.h"
 
 #include "runtime/system/Error.h"
 

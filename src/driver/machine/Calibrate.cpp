@@ -4,7 +4,7 @@
 
 #include "driver/machine/FirstCalibration.h"
 #include "driver/programs/GraphModel.h"
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"
 #include "runtime/system/ThreadPool.h"
@@ -67,9 +67,10 @@ public:
       : settings(settings), effort(std::move(effort)), progress(progress) {}
 
   Rates run() {
-    if (settings.target != "cpu")
+    if (settings.target != hostTarget)
       throw Error(ErrorKind::InvalidArgument,
-                  "expected the target cpu, which is measured here, got '" + settings.target + "'");
+                  std::string("expected the target ") + hostTarget +
+                      ", which is measured here, got '" + settings.target + "'");
     Rates best = measure(1);
     for (int round = 2; round <= effort.rounds; ++round)
       best = betterOf(std::move(best), measure(round));

@@ -3,11 +3,11 @@
 #include "driver/CompiledConstants.h"
 #include "driver/Compiler.h"
 #include "driver/Contexts.h"
-#include "driver/Imports.h"
+#include "driver/models/Imports.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
 #include "driver/package/SplitModelTrial.h"
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/LevelOneProgram.h"
 #include "driver/programs/ModelFile.h"
 #include "package/Code.h"
 #include "package/Manifest.h"
@@ -309,9 +309,9 @@ CompiledPackage CompiledPackage::compile(std::span<const std::filesystem::path> 
   auto impl = std::make_unique<Impl>();
   impl->contents.producer = "headrace " HEADRACE_VERSION;
   impl->keepsIr = settings.keepsIr;
-  if (settings.target == "cpu")
+  if (settings.target == hostTarget)
     for (const std::string &processor : settings.processors)
-      impl->addTarget("cpu:" + processor, settings);
+      impl->addTarget(std::string(hostTarget) + ":" + processor, settings);
   else
     impl->addTarget(settings.target, settings);
   if (impl->code.empty() || models.empty())

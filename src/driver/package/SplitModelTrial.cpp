@@ -1,7 +1,7 @@
 #include "driver/package/SplitModelTrial.h"
 
 #include "analysis/cost/SizeHints.h"
-#include "driver/programs/CompiledRegion.h"
+#include "driver/CompiledRegion.h"
 #include "package/GraphJson.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Listing.h"

@@ -1,7 +1,7 @@
 // Trial runs of a split model with samples: they show which regions to compile ahead of time.
 #pragma once
 
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/LevelOneProgram.h"
 #include "driver/staged/StagedProgram.h"
 #include "package/Contents.h"
 

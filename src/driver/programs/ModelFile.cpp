@@ -2,13 +2,14 @@
 
 #include "driver/Compiler.h"
 #include "driver/Contexts.h"
-#include "driver/programs/DeclaredValues.h"
+#include "driver/DeclaredValues.h"
 #include "driver/staged/StagedProgram.h"
 #include "frontend/aten/exported/Importer.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Text.h"
+#include "runtime/tensor/TensorFiles.h"
 
 #include <algorithm>
 

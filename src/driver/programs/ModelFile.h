@@ -2,7 +2,7 @@
 #pragma once
 
 #include "driver/Model.h"
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/LevelOneProgram.h"
 
 #include <cstddef>
 #include <map>

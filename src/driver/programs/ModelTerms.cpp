@@ -3,7 +3,7 @@
 #include "driver/Phases.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/LevelOneProgram.h"
 #include "runtime/system/ForkSafety.h"
 #include "target/coarse/MapPieces.h"
 

@@ -6,7 +6,7 @@
 #include "frontend/expr/ImportExpression.h"
 #include "runtime/system/Error.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/KernelStages.h"
+#include "transform/kernels/KernelStages.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Nodes that only move constants, as exporters write them for the weights of recurrent layers
 // (Slice, Concat), are computed once, when the graph is made. Their readers then have constants,
 // which are packed, instead of values that every run copies anew.
-#include "driver/programs/CompiledRegion.h"
+#include "driver/CompiledRegion.h"
 #include "driver/staged/OnnxGraph.h"
 #include "frontend/onnx/read/MovingOperators.h"
 

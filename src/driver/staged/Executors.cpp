@@ -1,6 +1,6 @@
 #include "driver/staged/Executors.h"
 
-#include "driver/programs/CompiledRegion.h"
+#include "driver/CompiledRegion.h"
 
 namespace headrace::staged {
 

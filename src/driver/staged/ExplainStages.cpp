@@ -1,6 +1,6 @@
 // Reports on models that are split into several programs.
 #include "analysis/cost/SizeHints.h"
-#include "driver/programs/CompiledRegion.h"
+#include "driver/CompiledRegion.h"
 #include "driver/staged/Executors.h"
 #include "driver/staged/StagedProgram.h"
 #include "runtime/system/Text.h"

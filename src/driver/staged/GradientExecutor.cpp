@@ -1,6 +1,6 @@
 #include "driver/staged/GradientExecutor.h"
 
-#include "driver/programs/CompiledRegion.h"
+#include "driver/CompiledRegion.h"
 
 #include <algorithm>
 #include <cstring>

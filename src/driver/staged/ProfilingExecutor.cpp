@@ -1,6 +1,6 @@
 #include "driver/staged/ProfilingExecutor.h"
 
-#include "driver/programs/CompiledRegion.h"
+#include "driver/CompiledRegion.h"
 #include "runtime/system/ThreadPool.h"
 
 #include <algorithm>

@@ -1,11 +1,12 @@
 #include "driver/staged/RegionBuilder.h"
 
 #include "driver/Contexts.h"
-#include "driver/programs/CompiledRegion.h"
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/CompiledRegion.h"
+#include "driver/LevelOneProgram.h"
 #include "frontend/onnx/import/StageImporter.h"
 #include "runtime/program/BindInputs.h"
 #include "runtime/system/Interruption.h"
+#include "runtime/tensor/TensorFiles.h"
 #include "transform/choices/ProgramRecipe.h"
 
 #include <algorithm>

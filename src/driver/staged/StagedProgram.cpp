@@ -1,7 +1,7 @@
 #include "driver/staged/StagedProgram.h"
 
-#include "driver/programs/CompiledRegion.h"
-#include "driver/programs/DeclaredValues.h"
+#include "driver/CompiledRegion.h"
+#include "driver/DeclaredValues.h"
 #include "driver/staged/Executors.h"
 #include "driver/staged/ProfilingExecutor.h"
 #include "frontend/onnx/import/Importer.h"

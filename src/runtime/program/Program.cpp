@@ -1,6 +1,6 @@
 #include "runtime/program/Program.h"
 
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 #include "runtime/program/BindInputs.h"
 #include "runtime/system/Error.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "adaptive/Signature.h"
-#include "script/ScriptSettings.h"
+#include "script/plan/ScriptSettings.h"
 #include "script/graph/Dag.h"
 #include "script/host/Value.h"
 #include <unordered_map>

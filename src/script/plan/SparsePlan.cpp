@@ -2,7 +2,7 @@
 
 #include "script/plan/Partition.h"
 #include "script/plan/SparseRewriter.h"
-#include "script/plan/ZeroCells.h"
+#include "script/host/ZeroCells.h"
 #include <algorithm>
 
 namespace headrace::script {

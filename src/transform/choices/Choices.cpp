@@ -2,7 +2,7 @@
 
 #include "runtime/system/Error.h"
 #include "transform/choices/Verbs.h"
-#include "transform/recipe/RecipePlace.h"
+#include "transform/choices/RecipePlace.h"
 
 using namespace mlir;
 

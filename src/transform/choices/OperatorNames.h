@@ -15,6 +15,9 @@ namespace headrace {
 /// Begins names that mean operators by what they are.
 inline constexpr llvm::StringLiteral kEvery = "every ";
 
+/// A name as recipes can write it.
+std::string plainName(llvm::StringRef name);
+
 class OperatorNames {
 public:
   explicit OperatorNames(mlir::Block &program);

@@ -2,7 +2,7 @@
 
 #include "runtime/system/Listing.h"
 #include "transform/choices/Verbs.h"
-#include "transform/recipe/LineReader.h"
+#include "transform/choices/LineReader.h"
 
 #include "llvm/ADT/STLExtras.h"
 

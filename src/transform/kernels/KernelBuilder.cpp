@@ -5,7 +5,7 @@
 #include "transform/kernels/KernelWriter.h"
 #include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/ProgramModel.h"
+#include "transform/kernels/ProgramModel.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/Builders.h"

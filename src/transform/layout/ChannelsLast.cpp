@@ -23,7 +23,7 @@
 #include "transform/choices/Verbs.h"
 #include "transform/layout/BlockChannels.h"
 #include "transform/layout/LayoutGraph.h"
-#include "transform/simplify/Patterns.h"
+#include "transform/common/Patterns.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

@@ -16,7 +16,7 @@
 #include "target/cpu/calls/CallSchedule.h"
 #include "transform/choices/Choices.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/ProgramModel.h"
+#include "transform/kernels/ProgramModel.h"
 
 using namespace mlir;
 

@@ -9,7 +9,7 @@
 
 #include "analysis/OperatorWork.h"
 #include "runtime/system/Error.h"
-#include "target/cpu/cost/PlainLoops.h"
+#include "target/cpu/loops/PlainLoops.h"
 #include "target/cpu/recipe/KernelShape.h"
 #include "target/cpu/recipe/ScheduleKernel.h"
 #include "target/cpu/walk/WalkPlan.h"

@@ -17,7 +17,7 @@
 #include "target/cpu/recipe/ScheduleKernel.h"
 #include "target/cpu/recipe/SliceKernel.h"
 #include "transform/kernels/KernelFunction.h"
-#include "transform/recipe/RecipePlace.h"
+#include "transform/choices/RecipePlace.h"
 
 #include "llvm/ADT/ScopeExit.h"
 

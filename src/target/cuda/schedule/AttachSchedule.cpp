@@ -20,8 +20,8 @@
 #include "target/cuda/schedule/LegalSchedule.h"
 #include "transform/kernels/KernelFunction.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/KernelStages.h"
-#include "transform/recipe/RecipePlace.h"
+#include "transform/kernels/KernelStages.h"
+#include "transform/choices/RecipePlace.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 

@@ -7,6 +7,7 @@
 // it is read; a value computed at a point once is not computed again.
 #pragma once
 
+#include "target/cuda/schedule/Reads.h"
 #include "target/cuda/write/KernelWriter.h"
 #include "transform/kernels/KernelShapes.h"
 
@@ -18,7 +19,6 @@
 
 namespace headrace::cuda {
 
-using Point = llvm::SmallVector<mlir::AffineExpr>;
 /// The elements at neighbouring points: one, or as many as there are lanes.
 using Pack = llvm::SmallVector<mlir::Value, 4>;
 

@@ -10,7 +10,7 @@
 // once if they share a launch; unused ones are dropped.
 #include "target/cuda/Passes.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/KernelStages.h"
+#include "transform/kernels/KernelStages.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

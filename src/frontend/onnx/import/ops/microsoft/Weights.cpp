@@ -2,7 +2,7 @@
 // blocks.
 #include "frontend/common/Products.h"
 #include "frontend/onnx/import/ops/Composing.h"
-#include "frontend/onnx/import/ops/microsoft/Microsoft.h"
+#include "frontend/onnx/import/MicrosoftOperators.h"
 
 using namespace mlir;
 

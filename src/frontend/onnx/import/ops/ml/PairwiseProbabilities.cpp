@@ -3,7 +3,7 @@
 #include "frontend/common/Compute.h"
 #include "frontend/onnx/import/ops/Composing.h"
 #include "frontend/onnx/import/ops/ml/Scores.h"
-#include "frontend/onnx/import/ops/sequences/Recurrence.h"
+#include "frontend/onnx/import/ops/Recurrence.h"
 
 using namespace mlir;
 

@@ -3,7 +3,7 @@
 
 #include "frontend/onnx/import/ops/Composing.h"
 #include "frontend/onnx/import/ops/ml/Forest.h"
-#include "frontend/onnx/import/ops/ml/MachineLearning.h"
+#include "frontend/onnx/import/MachineLearningOperators.h"
 #include "frontend/onnx/import/ops/ml/PackedForest.h"
 #include "frontend/onnx/import/ops/ml/Scores.h"
 

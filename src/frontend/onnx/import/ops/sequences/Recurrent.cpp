@@ -5,7 +5,7 @@
 #include "frontend/onnx/import/Operators.h"
 #include "frontend/onnx/import/ops/products/Quantization.h"
 #include "frontend/onnx/import/ops/sequences/ByteWeights.h"
-#include "frontend/onnx/import/ops/sequences/Recurrence.h"
+#include "frontend/onnx/import/ops/Recurrence.h"
 #include "frontend/onnx/import/ops/sequences/RecurrentCells.h"
 #include "runtime/system/Text.h"
 

@@ -1,0 +1,179 @@
+// Where an operand is found depends on what the program touched since its last use: the sum of
+// those bytes is the working set that a cache must hold for it to be there still.
+#include "driver/Predict.h"
+
+#include "analysis/cost/LeastMovement.h"
+#include "runtime/program/Binding.h"
+
+#include <cmath>
+#include <set>
+
+using namespace mlir;
+
+namespace headrace {
+namespace {
+
+class Predictor {
+public:
+  Predictor(const Program &program, ModuleOp kernels, const Targets &targets,
+            ArrayRef<int64_t> symbols, int threads)
+      : program(program), kernels(kernels), targets(targets), symbols(symbols), threads(threads),
+        plan(planTemporaries(program, {symbols.data(), symbols.size()})),
+        lastUse(program.buffers.size(), 0), footprint(static_cast<double>(plan.totalBytes)),
+        arena(plan.totalBytes / kPage + 1, 0) {
+    for (const BufferInfo &buffer : program.buffers)
+      if (buffer.kind != BufferInfo::Kind::Temporary)
+        footprint += valueOf(buffer.bytes);
+  }
+
+  std::vector<StepPrediction> run() {
+    // The first call leaves data where the next one finds it.
+    for (const Step &step : program.steps)
+      (void)firstAccesses(step);
+    std::vector<StepPrediction> predictions;
+    for (const Step &step : program.steps)
+      predictions.push_back(predict(step));
+    return predictions;
+  }
+
+private:
+  StepPrediction predict(const Step &step) {
+    std::vector<Work::Stream> streams = firstAccesses(step);
+    if (step.kind == Step::Kind::Transfer)
+      return {{.microseconds =
+                   targets.wanted.machine().copies.microseconds(valueOf(step.cost.bytesRead)),
+               .memory = 1},
+              {}};
+    if (std::optional<double> counted = countedOf(step))
+      return {{.microseconds = *counted, .arithmetic = 1}, {}};
+    Work work = step.kind == Step::Kind::Kernel ? ofKernel(step) : ofLibrary(step);
+    double compulsory = 0;
+    for (const Work::Stream &stream : streams)
+      compulsory += stream.bytes;
+    work.streams.insert(work.streams.end(), streams.begin(), streams.end());
+    const Rates &rates = targetOf(step).machine().rates;
+    StepPrediction result{targetOf(step).costModel().estimate(work, threads), {}, streams};
+    for (double cache : {rates.nearCacheBytes, rates.coreCacheBytes})
+      result.least.push_back({cache, leastBytes(work, compulsory, cache)});
+    return result;
+  }
+
+  double valueOf(const DimExpr &size) const {
+    return static_cast<double>(size.evaluate({symbols.data(), symbols.size()}));
+  }
+
+  const Target &targetOf(const Step &step) const {
+    return step.engine == targets.wanted.engine() ? targets.wanted : targets.fallback;
+  }
+
+  std::optional<double> countedOf(const Step &step) const {
+    if (step.kind != Step::Kind::Kernel)
+      return std::nullopt;
+    return targetOf(step).countedMicroseconds(
+        ModuleOp(kernels).lookupSymbol<ModuleOp>(step.symbol));
+  }
+
+  Work ofKernel(const Step &step) {
+    return targetOf(step).workOf(kernels.lookupSymbol<ModuleOp>(step.symbol), symbols,
+                                 valueOf(step.cost.operations));
+  }
+
+  Work ofLibrary(const Step &step) const {
+    SmallVector<int64_t> parameters;
+    for (const DimExpr &parameter : step.parameters)
+      parameters.push_back(parameter.evaluate({symbols.data(), symbols.size()}));
+    return targetOf(step).workOfCall({step.symbol, parameters,
+                                      program.buffers[step.operands.front()].dtype,
+                                      valueOf(step.cost.operations)});
+  }
+
+  /// Reads and writes of the step's operands, each found among what was touched since its last use.
+  std::vector<Work::Stream> firstAccesses(const Step &step) {
+    std::vector<Work::Stream> streams;
+    std::set<int> seen;
+    double all = 0;
+    for (auto [i, buffer] : llvm::enumerate(step.operands)) {
+      if (!seen.insert(buffer).second)
+        continue;
+      double bytes = valueOf(program.buffers[buffer].bytes);
+      double workingSet = std::min(touchedSince(buffer, bytes) + bytes, footprint);
+      streams.push_back({bytes, workingSet, static_cast<int>(i)});
+      all += bytes;
+    }
+    // Views and gathers touch a part of an operand: of the largest one.
+    double touched = valueOf(step.cost.bytesRead) + valueOf(step.cost.bytesWritten);
+    if (touched > 0 && touched < all)
+      keepTouched(streams, touched);
+    for (Work::Stream &stream : streams)
+      stream.workingSet = std::max(stream.workingSet, std::min(touched > 0 ? touched : all, all));
+    clock += touched > 0 ? std::min(touched, all) : all;
+    for (int buffer : step.operands)
+      use(buffer);
+    return streams;
+  }
+
+  /// Makes streams as small as they are together, the largest first.
+  static void keepTouched(std::vector<Work::Stream> &streams, double touched) {
+    double all = 0;
+    for (const Work::Stream &stream : streams)
+      all += stream.bytes;
+    std::vector<Work::Stream *> bySize;
+    for (Work::Stream &stream : streams)
+      bySize.push_back(&stream);
+    llvm::stable_sort(bySize, [](auto *a, auto *b) { return a->bytes > b->bytes; });
+    for (Work::Stream *stream : bySize) {
+      double kept = std::max(0.0, stream->bytes - (all - touched));
+      all -= stream->bytes - kept;
+      stream->bytes = kept;
+    }
+  }
+
+  /// Temporaries share memory: what is written may be where another was just read.
+  bool isTemporary(int buffer) const {
+    return program.buffers[buffer].kind == BufferInfo::Kind::Temporary;
+  }
+  template <class Visit> void eachPage(int buffer, Visit visit) {
+    int64_t begin = plan.offsets[buffer] / kPage;
+    auto pages = static_cast<int64_t>(std::ceil(valueOf(program.buffers[buffer].bytes) / kPage));
+    for (int64_t page = begin; page < std::min(begin + pages, int64_t(arena.size())); ++page)
+      visit(arena[page]);
+  }
+
+  double touchedSince(int buffer, double bytes) {
+    if (!isTemporary(buffer))
+      return clock - lastUse[buffer];
+    double sum = 0, pages = 0;
+    eachPage(buffer, [&](double &last) {
+      sum += clock - last;
+      pages += 1;
+    });
+    return pages > 0 ? sum / pages : bytes;
+  }
+  void use(int buffer) {
+    lastUse[buffer] = clock;
+    if (isTemporary(buffer))
+      eachPage(buffer, [&](double &last) { last = clock; });
+  }
+
+  const Program &program;
+  ModuleOp kernels;
+  const Targets &targets;
+  ArrayRef<int64_t> symbols;
+  int threads;
+  static constexpr int64_t kPage = 16 << 10;
+  MemoryPlan plan;
+  double clock = 0;            // bytes touched so far
+  std::vector<double> lastUse; // when buffers were touched
+  double footprint;            // all memory of the program
+  std::vector<double> arena;   // when pages of temporaries were touched
+};
+
+} // namespace
+
+std::vector<StepPrediction> predictSteps(const Program &program, ModuleOp kernels,
+                                         const Targets &targets, ArrayRef<int64_t> symbols,
+                                         int threads) {
+  return Predictor(program, kernels, targets, symbols, threads).run();
+}
+
+} // namespace headrace
