@@ -2,8 +2,8 @@
 // versions for their sizes.
 #pragma once
 
-#include "driver/Model.h"
 #include "driver/LevelOneProgram.h"
+#include "driver/Model.h"
 
 #include "adaptive/Region.h"
 

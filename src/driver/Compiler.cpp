@@ -6,15 +6,15 @@
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
 #include "driver/CompilerMemory.h"
+#include "driver/Predict.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
-#include "driver/Predict.h"
 #include "runtime/system/Error.h"
 #include "transform/choices/Choices.h"
+#include "transform/kernels/KernelStages.h"
 #include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/kernels/KernelStages.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -128,7 +128,7 @@ LoweredProgram Compiler::described(ModuleOp program) {
   KernelNames names;
   auto launches = entryFunction(program).getOps<hr::LaunchOp>();
   auto launch = launches.begin();
-  result.notes.recipe = writtenRecipe(program);
+  result.notes.recipe = writtenRecipe(program, hashOf(targets.wanted.machine().rates));
   result.program = buildProgram(entryFunction(program));
   result.program.name = modelName;
   std::vector<std::string> elsewhere = reasonsElsewhere(entryFunction(program));

@@ -2,13 +2,13 @@
 
 #include "analysis/OperatorWork.h"
 #include "dialect/ops/Operands.h"
+#include "driver/Predict.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
-#include "driver/Predict.h"
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
-#include "transform/recipe/KernelModel.h"
 #include "transform/kernels/ProgramModel.h"
+#include "transform/recipe/KernelModel.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "image/formats/Picture.h"
-
 #include <optional>
 
 namespace headrace::image {

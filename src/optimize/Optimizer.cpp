@@ -1,8 +1,8 @@
 #include "optimize/Optimizer.h"
 
 #include "dialect/Hr.h"
-#include "driver/models/Gradient.h"
 #include "driver/RunPasses.h"
+#include "driver/models/Gradient.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"
 #include "transform/choices/Choices.h"

@@ -1,8 +1,8 @@
 // Programs with their gradients, from programs.
 #pragma once
 
-#include "driver/Model.h"
 #include "driver/LevelOneProgram.h"
+#include "driver/Model.h"
 
 namespace headrace {
 
@@ -22,7 +22,8 @@ struct SplitProgram {
 /// The differentiated program as two programs (see Model::forwardAndBackward), for a target. Values
 /// that the recipe names are split as it says (GradientRecipe::split).
 SplitProgram splitByDirection(LevelOneProgram program, const GradientOptions &options,
-                              const std::string &target = hostTarget, const std::string &recipe = "");
+                              const std::string &target = hostTarget,
+                              const std::string &recipe = "");
 
 /// One program of values and gradients, or one forward and one backward.
 enum class Direction { Joint, Apart };

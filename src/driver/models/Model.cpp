@@ -1,7 +1,7 @@
 #include "driver/Contexts.h"
-#include "driver/models/PackagedModel.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
+#include "driver/models/PackagedModel.h"
 #include "driver/models/SingleModel.h"
 #include "driver/models/SplitModel.h"
 #include "driver/programs/ModelFile.h"

@@ -1,8 +1,8 @@
 // The gradients of a model: programs of their own, and the phases on the way to them.
-#include "driver/models/Gradient.h"
 #include "driver/GraphOfProgram.h"
 #include "driver/Phases.h"
 #include "driver/RunPasses.h"
+#include "driver/models/Gradient.h"
 #include "driver/models/SingleModel.h"
 #include "runtime/system/ForkSafety.h"
 #include "transform/choices/ProgramRecipe.h"

@@ -1,9 +1,9 @@
 // A model that is one program: its source, and the versions compiled of it.
 #pragma once
 
+#include "driver/LevelOneProgram.h"
 #include "driver/models/Imports.h"
 #include "driver/models/ModelImpl.h"
-#include "driver/LevelOneProgram.h"
 
 #include "adaptive/ExactVersions.h"
 #include "adaptive/Signature.h"

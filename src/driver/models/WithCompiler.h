@@ -2,8 +2,8 @@
 #pragma once
 
 #include "driver/Compiler.h"
-#include "driver/Specialize.h"
 #include "driver/LevelOneProgram.h"
+#include "driver/Specialize.h"
 #include "transform/choices/ProgramRecipe.h"
 
 namespace headrace {

@@ -4,8 +4,8 @@
 #include "driver/RunPasses.h"
 #include "frontend/expr/ImportExpression.h"
 #include "runtime/system/Error.h"
-#include "transform/recipe/Intrinsic.h"
 #include "transform/kernels/ProgramModel.h"
+#include "transform/recipe/Intrinsic.h"
 
 #include <dlfcn.h>
 

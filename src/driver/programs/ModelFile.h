@@ -1,8 +1,8 @@
 // A model's file as what it becomes: one program, or one that runs in stages.
 #pragma once
 
-#include "driver/Model.h"
 #include "driver/LevelOneProgram.h"
+#include "driver/Model.h"
 
 #include <cstddef>
 #include <map>

@@ -80,7 +80,8 @@ bool yieldsStrings(const onnx::Node &node) {
 }
 
 bool isCheaperOnHost(const onnx::Node &node, int64_t opset, const std::string &target) {
-  const HostOperator *host = target.starts_with(hostTarget) ? findHostOperator(node, opset) : nullptr;
+  const HostOperator *host =
+      target.starts_with(hostTarget) ? findHostOperator(node, opset) : nullptr;
   return host && host->isCheaper && host->isCheaper(hostNodeOf(node, opset));
 }
 

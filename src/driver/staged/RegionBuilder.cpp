@@ -1,7 +1,7 @@
 #include "driver/staged/RegionBuilder.h"
 
-#include "driver/Contexts.h"
 #include "driver/CompiledRegion.h"
+#include "driver/Contexts.h"
 #include "driver/LevelOneProgram.h"
 #include "frontend/onnx/import/StageImporter.h"
 #include "runtime/program/BindInputs.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "image/formats/Picture.h"
-
 #include <optional>
 
 namespace headrace::image {

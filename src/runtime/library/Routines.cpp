@@ -1,6 +1,4 @@
 // The table of routines that steps of programs call by name.
-#include "runtime/program/Library.h"
-
 #include "runtime/library/Attention.h"
 #include "runtime/library/ByteDepthwise.h"
 #include "runtime/library/ByteProduct.h"
@@ -9,6 +7,7 @@
 #include "runtime/library/OpenBlas.h"
 #include "runtime/library/Sort.h"
 #include "runtime/library/Systems.h"
+#include "runtime/program/Library.h"
 #include "runtime/program/ValueCheck.h"
 #include "runtime/system/Error.h"
 

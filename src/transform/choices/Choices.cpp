@@ -1,8 +1,8 @@
 #include "transform/choices/Choices.h"
 
 #include "runtime/system/Error.h"
-#include "transform/choices/Verbs.h"
 #include "transform/choices/RecipePlace.h"
+#include "transform/choices/Verbs.h"
 
 using namespace mlir;
 

@@ -2,9 +2,9 @@
 
 #include "runtime/system/Error.h"
 #include "transform/choices/Choices.h"
-#include "transform/recipe/KernelModel.h"
-#include "transform/kernels/ProgramModel.h"
 #include "transform/choices/RecipePlace.h"
+#include "transform/kernels/ProgramModel.h"
+#include "transform/recipe/KernelModel.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

@@ -3,8 +3,8 @@
 #include "dialect/SymbolicShape.h"
 #include "dialect/scalar/StorageType.h"
 #include "transform/common/OperatorBuilders.h"
-#include "transform/simplify/ConstantMovement.h"
 #include "transform/common/Patterns.h"
+#include "transform/simplify/ConstantMovement.h"
 
 using namespace mlir;
 

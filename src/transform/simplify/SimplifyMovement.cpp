@@ -2,8 +2,8 @@
 #include "dialect/SizeAlgebra.h"
 #include "dialect/SymbolicShape.h"
 #include "transform/common/OperatorBuilders.h"
-#include "transform/simplify/ConstantMovement.h"
 #include "transform/common/Patterns.h"
+#include "transform/simplify/ConstantMovement.h"
 
 using namespace mlir;
 

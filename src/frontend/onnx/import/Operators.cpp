@@ -1,7 +1,7 @@
 #include "frontend/onnx/import/Operators.h"
 
-#include "frontend/onnx/import/MicrosoftOperators.h"
 #include "frontend/onnx/import/MachineLearningOperators.h"
+#include "frontend/onnx/import/MicrosoftOperators.h"
 
 #include <map>
 

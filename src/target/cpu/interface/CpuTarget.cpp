@@ -73,6 +73,7 @@ void addTilePasses(OpPassManager &manager, const Target &target) {
   steps.dotProducts = hasDotProducts(target);
   manager.addNestedPass<func::FuncOp>(createCpuVectorizeStepsPass(steps));
   manager.addNestedPass<func::FuncOp>(createCpuLiftAccumulatorsPass());
+  manager.addNestedPass<func::FuncOp>(createCpuBoundLoopsPass());
 }
 
 void addBufferPasses(OpPassManager &manager, const Target &target) {

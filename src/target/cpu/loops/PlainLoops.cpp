@@ -62,7 +62,24 @@ private:
            llvm::none_of(indices.drop_back(), [&](Value i) { return varying.contains(i); });
   }
 
+  /// The loops of a fold are in its body: its operations count as often as they run.
+  void visitLoop(scf::ForOp loop) {
+    auto first = getConstantIntValue(loop.getLowerBound());
+    auto end = getConstantIntValue(loop.getUpperBound());
+    double trips = static_cast<double>(first && end ? std::max<int64_t>(*end - *first, 0)
+                                                    : SizeHints::kDefault);
+    varying.insert(loop.getInductionVar());
+    varying.insert(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+    varying.insert(loop->result_begin(), loop->result_end());
+    double outside = std::exchange(weight, weight * trips);
+    for (Operation &each : loop.getBody()->without_terminator())
+      visit(&each);
+    weight = outside;
+  }
+
   void visit(Operation *inner) {
+    if (auto loop = dyn_cast<scf::ForOp>(inner))
+      return visitLoop(loop);
     auto index = dyn_cast<linalg::IndexOp>(inner);
     bool varies = index ? index.getDim() == last
                         : llvm::any_of(inner->getOperands(),
@@ -73,16 +90,16 @@ private:
     if (index || isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(inner))
       return;
     if (isa<tensor::ExtractOp>(inner))
-      count.picked += 1;
+      count.picked += weight;
     else if (isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemFOp, arith::RemSIOp,
                  arith::RemUIOp, math::SqrtOp, math::RsqrtOp>(inner))
-      count.division += 1;
+      count.division += weight;
     else if (inner->getDialect()->getNamespace() == "math" &&
              !isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp,
                   math::TruncOp, math::CopySignOp, math::FmaOp>(inner))
-      count.functions += 1;
+      count.functions += weight;
     else if (!isFusedProduct(inner))
-      count.simple += 1;
+      count.simple += weight;
   }
 
   /// A product whose only use is a sum is one instruction with that sum.
@@ -93,6 +110,7 @@ private:
 
   linalg::GenericOp op;
   unsigned last;
+  double weight = 1; // how often what is visited runs at a point
   llvm::SmallDenseSet<Value> varying;
   PointOperations count;
 };

@@ -1,7 +1,6 @@
 // CUDA as a target: its passes, in order.
 #include "target/cuda/interface/CudaTarget.h"
 
-#include "analysis/OperatorWork.h"
 #include "runtime/cuda/CudaEngine.h"
 #include "runtime/cuda/Device.h"
 #include "runtime/cuda/DeviceLibrary.h"
@@ -18,10 +17,10 @@
 #include "target/cuda/expansion/Expansions.h"
 #include "target/cuda/schedule/LaunchRecipe.h"
 #include "target/cuda/schedule/LaunchSpace.h"
-#include "target/cuda/schedule/ProposeSchedule.h"
+#include "target/cuda/schedule/LaunchWork.h"
 #include "target/cuda/write/WhyNoLaunches.h"
-#include "transform/recipe/KernelModel.h"
 #include "transform/kernels/KernelStages.h"
+#include "transform/recipe/KernelModel.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -76,33 +75,18 @@ public:
                           .comparesAllThreads = true,
                           .recipes = KernelPolicy::Recipes::Launches};
     description.copies = cuda::copyRates();
-    description.setRates(cuda::deviceRates(this->architecture.name));
+    description.setRates(
+        cuda::deviceRates(this->architecture.name, this->architecture.multiprocessors));
   }
 
   StringRef name() const override { return fullName; }
   const Machine &machine() const override { return description; }
-  /// Kernels read and write once what they need; all multiprocessors share them, as far as the
-  /// launches fill them. Products have the speed of the kind that their launch says, and of the
-  /// type of their operands.
   Work workOf(ModuleOp kernel, ArrayRef<int64_t>, double operations) const override {
-    Work work;
-    OperationKind kind = OperationKind::Simple;
-    DType type = DType::F32;
-    double efficiency = 1;
-    kernel.walk([&](Operation *op) {
-      std::optional<cuda::Schedule> schedule = cuda::Schedule::of(op);
-      if (!schedule || !cuda::isProduct(schedule->kind))
-        return;
-      kind = OperationKind::Product;
-      DType read = rateType(op->getOperand(0).getType());
-      bool isHalf = read == DType::F16 || read == DType::BF16;
-      // Without tensor cores, halves are multiplied as floats are.
-      type = schedule->kind == cuda::Schedule::Kind::Product && isHalf ? DType::F32 : read;
-      efficiency = schedule->kind == cuda::Schedule::Kind::Warpgroups ? 0.9 : 0.6;
-    });
-    work.arithmetic.push_back({kind, type, operations, efficiency});
-    work.parts = description.rates.threads;
-    return work;
+    return cuda::launchWork(kernel, operations, traits());
+  }
+  std::optional<Work> workUnder(ModuleOp kernel, const ScheduleRecord &schedule, ArrayRef<int64_t>,
+                                double operations) const override {
+    return cuda::launchWorkUnder(kernel, schedule, operations, traits());
   }
   ArrayRef<const Expansion *> expansions() const override {
     static const Expansion *const all[] = {&cuda::generatedContraction(),
@@ -127,7 +111,8 @@ public:
     manager.addPass(createCudaSplitResultsPass());
     manager.addPass(createCudaSumInSinglePass());
     CudaAttachSchedulePassOptions options;
-    options.warpgroups = hasWarpgroups();
+    options.warpgroups = traits().hasWarpgroups;
+    options.multiprocessors = traits().multiprocessors;
     manager.addPass(createCudaAttachSchedulePass(options));
   }
 
@@ -135,7 +120,7 @@ public:
     std::vector<std::unique_ptr<ScheduleSpace>> spaces;
     kernel.walk([&](Operation *op) {
       if (cuda::Schedule::of(op))
-        spaces.push_back(std::make_unique<cuda::LaunchSpace>(op, hasWarpgroups()));
+        spaces.push_back(std::make_unique<cuda::LaunchSpace>(op, traits()));
     });
     return spaces;
   }
@@ -192,7 +177,9 @@ private:
     return kernels;
   }
 
-  bool hasWarpgroups() const { return architecture.name == "sm_90a"; }
+  cuda::DeviceTraits traits() const {
+    return {architecture.name == "sm_90a", architecture.multiprocessors};
+  }
 
   KernelImage compileKernel(ModuleOp module, const FileCache &cache) const {
     std::string text;
@@ -226,7 +213,10 @@ std::unique_ptr<const Target> makeCudaTarget(StringRef fullName, StringRef proce
     name = cuda::hostArchitecture();
   if (name.empty())
     name = "sm_90a";
-  return std::make_unique<CudaTarget>(fullName, cuda::findArchitecture(name));
+  cuda::Architecture architecture = cuda::findArchitecture(name);
+  if (int64_t count = cuda::hostMultiprocessors(); count > 0 && name == cuda::hostArchitecture())
+    architecture.multiprocessors = count;
+  return std::make_unique<CudaTarget>(fullName, std::move(architecture));
 }
 
 } // namespace headrace

@@ -1,15 +1,9 @@
 // Reads of a launched operation, followed through everything that is computed on the way.
 #pragma once
 
-#include "transform/kernels/KernelShapes.h"
-
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "target/cuda/schedule/KernelTensors.h"
 
 namespace headrace::cuda {
-
-using Point = llvm::SmallVector<mlir::AffineExpr>;
 
 /// A value read at a point: expressions over the loops of the operation it was followed from, and
 /// over further dimensions, one for each loop of a reduction on the way.

@@ -1,6 +1,6 @@
-// Sizes, reductions and loops of level-2 tensors, read without changing anything.
+#include "target/cuda/schedule/KernelTensors.h"
+
 #include "dialect/Hr.h"
-#include "target/cuda/write/PointWriter.h"
 #include "transform/Passes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"

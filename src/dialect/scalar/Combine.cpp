@@ -1,4 +1,6 @@
-#include "dialect/Combine.h"
+#include "dialect/scalar/Combine.h"
+
+#include "dialect/scalar/StorageType.h"
 
 using namespace mlir;
 
