@@ -226,7 +226,7 @@ Whole Optimizer::Impl::split(const std::string &recipe) {
     add("", model->copyOfProgram());
     return whole;
   }
-  SplitProgram programs =
+  DirectionPrograms programs =
       splitByDirection(model->copyOfProgram(), *gradient, settings.target, recipe);
   whole.split = CompleteRecipe(programs.choices);
   add("forward", std::move(programs.forward));

@@ -195,12 +195,12 @@ std::vector<std::pair<std::string, LevelOneProgram>> programsByDirection(LevelOn
   return programs;
 }
 
-SplitProgram splitByDirection(LevelOneProgram joint, const GradientOptions &options,
-                              const std::string &target, const std::string &recipe) {
+DirectionPrograms splitByDirection(LevelOneProgram joint, const GradientOptions &options,
+                                   const std::string &target, const std::string &recipe) {
   std::vector<Phase> phases = phasesOf(joint, options, Direction::Apart, target);
   giveSplitRecipe(*joint.module, recipe);
   runPhases(phases, *joint.module, joint.name);
-  SplitProgram result{extracted(joint, "forward"), extracted(joint, "backward"), {}, {}, {}};
+  DirectionPrograms result{extracted(joint, "forward"), extracted(joint, "backward"), {}, {}, {}};
   func::FuncOp forward = entryFunction(*result.forward.module);
   func::FuncOp backward = entryFunction(*result.backward.module);
   result.computedAgain = commonOperators(forward, backward);

@@ -11,7 +11,7 @@ namespace headrace {
 LevelOneProgram differentiated(LevelOneProgram program, const GradientOptions &options);
 
 /// A program with gradients, split into a forward and a backward one.
-struct SplitProgram {
+struct DirectionPrograms {
   LevelOneProgram forward, backward;
   std::vector<SavedTensor> kept;
   std::vector<std::string> computedAgain;
@@ -21,9 +21,9 @@ struct SplitProgram {
 
 /// The differentiated program as two programs (see Model::forwardAndBackward), for a target. Values
 /// that the recipe names are split as it says (GradientRecipe::split).
-SplitProgram splitByDirection(LevelOneProgram program, const GradientOptions &options,
-                              const std::string &target = hostTarget,
-                              const std::string &recipe = "");
+DirectionPrograms splitByDirection(LevelOneProgram program, const GradientOptions &options,
+                                   const std::string &target = hostTarget,
+                                   const std::string &recipe = "");
 
 /// One program of values and gradients, or one forward and one backward.
 enum class Direction { Joint, Apart };

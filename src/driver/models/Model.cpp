@@ -32,8 +32,8 @@ std::shared_ptr<Model> Model::load(std::span<const std::byte> bytes, const std::
 }
 
 std::shared_ptr<Model> Model::of(ModelFile file, const Settings &settings) {
-  auto model = file.staged ? std::make_shared<Model>(std::move(file.staged))
-                           : std::make_shared<Model>(std::move(*file.program), settings);
+  auto model = file.splitProgram ? std::make_shared<Model>(std::move(file.splitProgram))
+                                 : std::make_shared<Model>(std::move(*file.program), settings);
   model->impl->metadata = std::move(file.metadata);
   model->impl->declared = std::move(file.declared);
   model->impl->notes = std::move(file.notes);
@@ -51,15 +51,13 @@ Model::~Model() = default;
 Model::Model(LevelOneProgram program, const Settings &settings)
     : impl(std::make_unique<SingleModel>(std::move(program), settings)) {}
 
-Model::Model(std::shared_ptr<staged::StagedProgram> program)
+Model::Model(std::shared_ptr<split::SplitProgram> program)
     : impl(std::make_unique<SplitModel>(std::move(program))) {}
 
 const std::string &Model::name() const { return impl->name; }
 const std::vector<TensorSpec> &Model::inputs() const { return impl->interface.inputs; }
 const std::vector<TensorSpec> &Model::outputs() const { return impl->interface.outputs; }
-std::vector<TensorSpec> Model::weights() const {
-  return weightSpecs(entryFunction(*impl->single("its weights").source().module));
-}
+std::vector<TensorSpec> Model::weights() const { return impl->weights(); }
 const std::vector<std::string> &Model::symbols() const { return impl->symbols; }
 
 const std::map<std::string, std::string> &Model::metadata() const { return impl->metadata; }
@@ -68,8 +66,8 @@ const DeclaredValues &Model::declared() const { return impl->declared; }
 
 std::vector<ValueSpec> Model::inputValues() const { return impl->inputValues(); }
 std::vector<ValueSpec> Model::outputValues() const { return impl->outputValues(); }
-bool Model::isStaged() const { return impl->isSplit(); }
-std::string Model::stagesText() const { return impl->stagesText(); }
+bool Model::isSplit() const { return impl->isSplit(); }
+std::string Model::splitText() const { return impl->splitText(); }
 std::string Model::engine() const { return impl->engine(); }
 
 void Model::useThreads(int threads) {
@@ -107,13 +105,13 @@ std::vector<RuntimeValue> Model::runValues(std::span<const RuntimeValue> inputs,
 }
 
 std::vector<RuntimeValue> Model::runProfiled(std::span<const RuntimeValue> inputs,
-                                             std::vector<StageStep> &steps) {
+                                             std::vector<ProfiledStep> &steps) {
   ThreadChoice threads(impl->threads);
   return impl->runProfiled(inputs, steps);
 }
 
-std::vector<StageStep> Model::profileStages(std::span<const RuntimeValue> inputs, int calls) {
-  return impl->profileStages(inputs, calls);
+std::vector<ProfiledStep> Model::profileSteps(std::span<const RuntimeValue> inputs, int calls) {
+  return impl->profileSteps(inputs, calls);
 }
 
 std::vector<Tensor> Model::reference(std::span<const Tensor> inputs, bool keepDouble) {

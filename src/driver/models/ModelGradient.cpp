@@ -83,23 +83,25 @@ std::unique_ptr<Model::Impl> SingleModel::withGradient(const GradientOptions &op
 }
 
 ForwardBackward Model::forwardAndBackward(const GradientOptions &options) const {
-  SingleModel &single = impl->single("its gradient as two programs");
-  LevelOneProgram &source = single.source();
-  std::lock_guard lock(*single.compileLock);
-  CompilerSection section;
-  GradientRecipe recipe = GradientRecipe::of(impl->settings.recipe);
-  Settings forward = impl->settings, backward = impl->settings;
-  forward.recipe = recipe.hasPrograms ? recipe.forward : "";
-  backward.recipe = recipe.hasPrograms ? recipe.backward : "";
-  SplitProgram split =
-      splitByDirection(copied(source), options, impl->settings.target, recipe.split);
-  ForwardBackward result{std::make_shared<Model>(std::move(split.forward), forward),
-                         std::make_shared<Model>(std::move(split.backward), backward),
-                         std::move(split.kept), std::move(split.computedAgain),
-                         std::move(split.choices)};
+  ForwardBackward result = impl->forwardAndBackward(options);
   for (Model *model : {result.forward.get(), result.backward.get()})
     model->impl->threads = impl->threads;
   return result;
+}
+
+ForwardBackward SingleModel::forwardAndBackward(const GradientOptions &options) {
+  requireUnchangedFiles();
+  std::lock_guard lock(*compileLock);
+  CompilerSection section;
+  GradientRecipe recipe = GradientRecipe::of(settings.recipe);
+  Settings forward = settings, backward = settings;
+  forward.recipe = recipe.hasPrograms ? recipe.forward : "";
+  backward.recipe = recipe.hasPrograms ? recipe.backward : "";
+  DirectionPrograms programs =
+      splitByDirection(copied(source()), options, settings.target, recipe.split);
+  return {std::make_shared<Model>(std::move(programs.forward), forward),
+          std::make_shared<Model>(std::move(programs.backward), backward), std::move(programs.kept),
+          std::move(programs.computedAgain), std::move(programs.choices)};
 }
 
 } // namespace headrace

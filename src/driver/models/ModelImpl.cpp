@@ -72,8 +72,8 @@ std::vector<RuntimeValue> Model::Impl::runValues(std::span<const RuntimeValue> i
   return asValues(run(asTensors(inputs, interface.inputs, "input")));
 }
 
-static StageStep describedStep(const Step &step, std::span<const int64_t> sizes) {
-  StageStep result;
+static ProfiledStep describedStep(const Step &step, std::span<const int64_t> sizes) {
+  ProfiledStep result;
   result.name = step.name;
   result.operators = step.operators;
   result.routine = step.kind == Step::Kind::Library ? step.symbol : "";
@@ -85,7 +85,7 @@ static StageStep describedStep(const Step &step, std::span<const int64_t> sizes)
 }
 
 std::vector<RuntimeValue> Model::Impl::runProfiled(std::span<const RuntimeValue> inputs,
-                                                   std::vector<StageStep> &steps) {
+                                                   std::vector<ProfiledStep> &steps) {
   std::vector<Tensor> tensors = asTensors(inputs, interface.inputs, "input");
   std::shared_ptr<const Executable> executable = compile(tensors);
   std::vector<double> times;
@@ -99,7 +99,7 @@ std::vector<RuntimeValue> Model::Impl::runProfiled(std::span<const RuntimeValue>
   return asValues(results);
 }
 
-std::vector<StageStep> Model::Impl::profileStages(std::span<const RuntimeValue>, int) {
+std::vector<ProfiledStep> Model::Impl::profileSteps(std::span<const RuntimeValue>, int) {
   throw Error(ErrorKind::Unsupported,
               name + ": expected a model that is split into several programs");
 }
@@ -107,6 +107,12 @@ std::vector<StageStep> Model::Impl::profileStages(std::span<const RuntimeValue>,
 std::unique_ptr<Model::Impl> Model::Impl::withGradient(const GradientOptions &options) {
   return single("its gradient").withGradient(options);
 }
+
+ForwardBackward Model::Impl::forwardAndBackward(const GradientOptions &options) {
+  return single("its gradient as two programs").forwardAndBackward(options);
+}
+
+std::vector<TensorSpec> Model::Impl::weights() { return single("its weights").weights(); }
 
 std::vector<RuntimeValue> Model::Impl::referenceValues(std::span<const RuntimeValue> inputs,
                                                        bool keepDouble) {

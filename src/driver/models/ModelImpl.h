@@ -33,6 +33,9 @@ struct Model::Impl {
   }
   /// Fills up the sizes to as many as there are symbols. Throws Error if more are given.
   Sizes checked(const Sizes &sizes) const;
+  static std::shared_ptr<Model> asModel(std::unique_ptr<Impl> impl) {
+    return std::shared_ptr<Model>(new Model(std::move(impl)));
+  }
 
   // As Model documents the functions of these names.
   virtual std::vector<ValueSpec> inputValues() const;
@@ -48,8 +51,8 @@ struct Model::Impl {
   virtual std::vector<RuntimeValue> runValues(std::span<const RuntimeValue> inputs,
                                               const std::vector<bool> &wanted);
   virtual std::vector<RuntimeValue> runProfiled(std::span<const RuntimeValue> inputs,
-                                                std::vector<StageStep> &steps);
-  virtual std::vector<StageStep> profileStages(std::span<const RuntimeValue> inputs, int calls);
+                                                std::vector<ProfiledStep> &steps);
+  virtual std::vector<ProfiledStep> profileSteps(std::span<const RuntimeValue> inputs, int calls);
   virtual std::vector<Tensor> reference(std::span<const Tensor> inputs, bool keepDouble) = 0;
   virtual std::vector<RuntimeValue> referenceValues(std::span<const RuntimeValue> inputs,
                                                     bool keepDouble);
@@ -58,11 +61,13 @@ struct Model::Impl {
                                                            uint64_t seed, double scale);
   virtual Explanation explain(const Sizes &sizes) = 0;
   virtual bool isSplit() const { return false; }
-  virtual std::string stagesText() const { return ""; }
+  virtual std::string splitText() const { return ""; }
   virtual size_t compiledVersions() const = 0;
   virtual void finishCompiling() const {}
 
+  virtual std::vector<TensorSpec> weights();
   virtual std::unique_ptr<Impl> withGradient(const GradientOptions &options);
+  virtual ForwardBackward forwardAndBackward(const GradientOptions &options);
 
   /// The model as one program with its source. Throws Error if it is of another kind, which cannot
   /// show `what`.

@@ -85,7 +85,7 @@ public:
     result.name = name;
     size_t number = 0;
     for (Explanation &part : model->explain()) {
-      std::string prefix = "stage " + std::to_string(++number) + ": ";
+      std::string prefix = "region " + std::to_string(++number) + ": ";
       for (KernelReport &kernel : part.kernels) {
         kernel.name = prefix + kernel.name;
         result.kernels.push_back(std::move(kernel));
@@ -95,7 +95,7 @@ public:
     return result;
   }
   bool isSplit() const override { return true; }
-  std::string stagesText() const override {
+  std::string splitText() const override {
     return name + " is split into several programs, compiled ahead of time: " +
            std::to_string(model->regionCount()) + "\n";
   }

@@ -222,6 +222,11 @@ Explanation SingleModel::explain(const Sizes &sizes) {
                       [](Compiler &compiler, ModuleOp module) { return compiler.explain(module); });
 }
 
+std::vector<TensorSpec> SingleModel::weights() {
+  requireUnchangedFiles();
+  return weightSpecs(entryFunction(*source().module));
+}
+
 size_t SingleModel::compiledVersions() const {
   return versions.size() + (exact ? exact->count() : 0);
 }

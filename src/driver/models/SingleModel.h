@@ -38,7 +38,9 @@ public:
   void addCall(std::span<const Tensor> inputs, double microseconds) override;
   std::vector<Tensor> reference(std::span<const Tensor> inputs, bool keepDouble) override;
   Explanation explain(const Sizes &sizes) override;
+  std::vector<TensorSpec> weights() override;
   std::unique_ptr<Model::Impl> withGradient(const GradientOptions &options) override;
+  ForwardBackward forwardAndBackward(const GradientOptions &options) override;
   size_t compiledVersions() const override;
   void finishCompiling() const override;
   SingleModel &single(const char *) override {

@@ -164,7 +164,7 @@ struct CompiledPackage::Impl {
 
   void addModel(const std::filesystem::path &path, const PackageSettings &settings) {
     ModelFile file = loadFile(path, code.front().settings, Prefer::OneProgram);
-    if (file.staged)
+    if (file.splitProgram)
       addSplitModel(path, settings);
     else
       addProgram(path, std::move(*file.program), settings);
@@ -186,7 +186,8 @@ struct CompiledPackage::Impl {
     here.recipe = settings.recipe;
     here.planCacheSize = kMaxTrialVersions;
     here.specialize = "never";
-    std::shared_ptr<staged::StagedProgram> model = loadFile(path, here, Prefer::OneProgram).staged;
+    std::shared_ptr<split::SplitProgram> model =
+        loadFile(path, here, Prefer::OneProgram).splitProgram;
     std::map<std::string, int64_t> fixed(settings.sizes.begin(), settings.sizes.end());
     std::vector<std::string> symbols;
     for (const Symbol &symbol : model->interface().symbols)
@@ -299,7 +300,7 @@ struct CompiledPackage::Impl {
   std::vector<Code> code; // as contents.code
   // Own the constants:
   std::list<Imports> models;
-  std::vector<std::shared_ptr<staged::StagedProgram>> splitModels;
+  std::vector<std::shared_ptr<split::SplitProgram>> splitModels;
   std::vector<LevelOneProgram> sources; // of scripts and split models
   std::string ir;
 };

@@ -1,4 +1,4 @@
-#include "runtime/matrix/Files.h"
+#include "studio/page/Files.h"
 
 namespace headrace {
 namespace {

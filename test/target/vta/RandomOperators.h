@@ -1,7 +1,7 @@
 // Operators of all kinds with odd sizes, and legal schedules of them, the same for the same seed.
 #pragma once
 
-#include "target/vta/Reference.h"
+#include "dialect/reference/Reference.h"
 
 #include <random>
 

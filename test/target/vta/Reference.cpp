@@ -1,4 +1,4 @@
-#include "target/vta/Reference.h"
+#include "dialect/reference/Reference.h"
 
 #include <algorithm>
 #include <cmath>
