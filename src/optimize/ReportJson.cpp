@@ -17,7 +17,7 @@ Json json(const Figures &figures) {
 
 Json json(const Transformation &each) {
   bool isLegal = each.isLegal();
-  return {{"step", each.step},
+  Json result = {{"step", each.step},
           {"verb", each.verb},
           {"kernels", each.kernels},
           {"legal", isLegal},
@@ -25,8 +25,10 @@ Json json(const Transformation &each) {
           {"saved_us", isLegal ? Json(each.savedMicroseconds()) : Json()},
           {"after", isLegal ? json(each.after) : Json()},
           {"dropped", each.dropped},
-          {"added", each.added},
-          {"recipe", each.recipe}};
+          {"added", each.added}};
+  if (!each.recipe.empty())
+    result["recipe"] = each.recipe;
+  return result;
 }
 
 Json json(const std::vector<Transformation> &transformations) {
