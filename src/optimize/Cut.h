@@ -3,10 +3,9 @@
 
 #include "transform/choices/OperatorNames.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
-
-#include "llvm/ADT/DenseSet.h"
 
 namespace headrace::optimize {
 

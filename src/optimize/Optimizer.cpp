@@ -225,8 +225,7 @@ Transformation Optimizer::Impl::predict(const Place &place) {
 }
 
 /// By planning the kernels around the step alone; nothing if that does not tell.
-std::optional<Transformation> Optimizer::Impl::predictNearby(const Place &place,
-                                                             Windows &windows) {
+std::optional<Transformation> Optimizer::Impl::predictNearby(const Place &place, Windows &windows) {
   Transformation result = begun(place);
   try {
     std::optional<LocalPrediction> found = windows.predict(place.step);

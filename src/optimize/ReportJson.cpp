@@ -18,14 +18,14 @@ Json json(const Figures &figures) {
 Json json(const Transformation &each) {
   bool isLegal = each.isLegal();
   Json result = {{"step", each.step},
-          {"verb", each.verb},
-          {"kernels", each.kernels},
-          {"legal", isLegal},
-          {"why_not", each.refused},
-          {"saved_us", isLegal ? Json(each.savedMicroseconds()) : Json()},
-          {"after", isLegal ? json(each.after) : Json()},
-          {"dropped", each.dropped},
-          {"added", each.added}};
+                 {"verb", each.verb},
+                 {"kernels", each.kernels},
+                 {"legal", isLegal},
+                 {"why_not", each.refused},
+                 {"saved_us", isLegal ? Json(each.savedMicroseconds()) : Json()},
+                 {"after", isLegal ? json(each.after) : Json()},
+                 {"dropped", each.dropped},
+                 {"added", each.added}};
   if (!each.recipe.empty())
     result["recipe"] = each.recipe;
   return result;

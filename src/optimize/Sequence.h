@@ -6,10 +6,9 @@
 #include "driver/machine/Predict.h"
 #include "runtime/program/Program.h"
 
-#include "mlir/IR/BuiltinOps.h"
-
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "mlir/IR/BuiltinOps.h"
 
 #include "optimize/Transformation.h"
 

@@ -6,84 +6,21 @@
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
 
-#include "llvm/ADT/StringExtras.h"
-#include "mlir/IR/OperationSupport.h"
-
 #include "optimize/Cut.h"
+#include "optimize/Operators.h"
+#include "optimize/SliceStep.h"
 #include <set>
 
 using namespace mlir;
 
 namespace headrace::optimize {
 
-using ProgramStep = headrace::ProgramStep;
 using Names = std::set<std::string>;
 
 namespace {
 
 /// How often a window is made larger because a step changed a neighbour.
 constexpr int kRounds = 3;
-
-/// A program before kernels are formed: its operators by name.
-struct Operators {
-  explicit Operators(const Planner::Checkpoint &checkpoint)
-      : entry(entryFunction(*checkpoint.program)), names(entry.getBody().front()),
-        followed(checkpoint.followed) {
-    for (Operation &op : entry.getBody().front())
-      if (StringRef name = names.of(&op); !name.empty()) {
-        ops[name] = &op;
-        inOrder.push_back(&op);
-      }
-    for (Operation *op : inOrder)
-      if (names.of(op) != unnumbered(op))
-        numbered[unnumbered(op)].push_back(op);
-    for (auto &[name, alike] : numbered)
-      if (auto first = ops.find(name); first != ops.end())
-        alike.push_back(first->second);
-  }
-
-  /// `relu/map` for `relu/map.2`.
-  StringRef unnumbered(Operation *op) const {
-    auto [base, number] = names.of(op).rsplit('.');
-    bool isNumber = !number.empty() && llvm::all_of(number, llvm::isDigit);
-    return isNumber && names.nodeOf(op) != names.of(op) ? base : names.of(op);
-  }
-
-  func::FuncOp entry;
-  OperatorNames names;
-  std::vector<std::string> followed; // steps of the recipe
-  llvm::StringMap<Operation *> ops;
-  llvm::StringMap<SmallVector<Operation *>> numbered; // those that differ by a number alone
-  std::vector<Operation *> inOrder;
-};
-
-/// Which kernel each operator is in; operators that are views are in none.
-class KernelsOfOperators {
-public:
-  explicit KernelsOfOperators(const ProgramRecipe &recipe) {
-    for (const ProgramRecipe::Kernel &kernel : recipe.kernels)
-      kernels[kernel.name] = kernel.name;
-    for (const ProgramStep &step : recipe.steps)
-      if (step.verb == verbs::fuse.name)
-        kernels[step.subject] = step.object;
-  }
-  /// Empty if it is in none.
-  StringRef of(StringRef op) const {
-    auto found = kernels.find(op);
-    return found == kernels.end() ? StringRef() : StringRef(found->second);
-  }
-  /// The kernel of the operator, or the one around which it was made: that of `x` for a second
-  /// kernel `x/combine`.
-  std::string around(StringRef step) const {
-    if (StringRef own = of(step); !own.empty() && !step.contains("/combine"))
-      return own.str();
-    auto [base, rest] = step.rsplit("/combine");
-    return !rest.contains('/') && !of(base).empty() ? of(base).str() : step.str();
-  }
-
-private:
-  llvm::StringMap<std::string> kernels;
-};
 
 /// Whether level 1 may follow the step: the operators may be others then.
 bool mayChangeOperators(const Step &step, const Operators &operators) {
@@ -92,37 +29,6 @@ bool mayChangeOperators(const Step &step, const Operators &operators) {
   StringRef verb = step.choice->verb;
   return verb == verbs::fold.name || verb == verbs::leave.name || verb == verbs::layout.name ||
          (verb == verbs::expand.name && !operators.ops.contains(step.subject()));
-}
-
-/// Whether both compute the same, from values of the same names.
-bool areEqual(Operation *a, const OperatorNames &ofA, Operation *b, const OperatorNames &ofB) {
-  auto isSameValue = [&](Value one, Value other) -> LogicalResult {
-    if (isa<BlockArgument>(one) && isa<BlockArgument>(other) &&
-        cast<BlockArgument>(one).getOwner()->getParentOp() == a)
-      return success(); // inside of both
-    auto constant = one.getDefiningOp<hr::ConstantOp>();
-    auto otherConstant = other.getDefiningOp<hr::ConstantOp>();
-    if (constant && otherConstant) {
-      bool areLarge = isa<DenseResourceElementsAttr>(constant.getValue()) &&
-                      isa<DenseResourceElementsAttr>(otherConstant.getValue());
-      return success(constant.getType() == otherConstant.getType() &&
-                     (areLarge || constant.getValue() == otherConstant.getValue()));
-    }
-    return success(one.getType() == other.getType() &&
-                   nameOfValue(one, ofA) == nameOfValue(other, ofB));
-  };
-  if (a->getNumOperands() != b->getNumOperands() || a->getName() != b->getName() ||
-      a->getAttrDictionary() != b->getAttrDictionary() ||
-      a->getResultTypes() != b->getResultTypes())
-    return false;
-  for (auto [one, other] : llvm::zip_equal(a->getOperands(), b->getOperands()))
-    if (failed(isSameValue(one, other)))
-      return false;
-  return llvm::all_of(llvm::zip_equal(a->getRegions(), b->getRegions()), [](auto regions) {
-    auto &[one, other] = regions;
-    return OperationEquivalence::isRegionEquivalentTo(&one, &other,
-                                                      OperationEquivalence::IgnoreLocations);
-  });
 }
 
 } // namespace
@@ -141,7 +47,7 @@ struct Windows::Impl {
 
   /// The program around some kernels, planned as it is.
   struct Part {
-    Names around;  // kernels and their neighbours
+    Names around; // kernels and their neighbours
     Cut cut;
     Plan plan;
   };
@@ -373,7 +279,7 @@ std::optional<LocalPrediction> Windows::Impl::predictIn(const Names &inner, cons
     bool isSame = (before ? before->schedule : "") == (then ? then->schedule : "");
     if (inner.contains(kernel)) {
       const ProgramRecipe::Kernel *whole = now.recipe.find(each.name);
-      if ((before ? before->schedule : "") != (whole ? whole->schedule : "")) 
+      if ((before ? before->schedule : "") != (whole ? whole->schedule : ""))
         return std::nullopt;
       continue;
     }
@@ -427,7 +333,12 @@ std::optional<LocalPrediction> Windows::Impl::predictIn(const Names &inner, cons
 }
 
 std::optional<LocalPrediction> Windows::Impl::predict(const Step &step) {
-  if (!operators || (step.choice && step.choice->verb == verbs::slice.name))
+  if (step.choice && step.choice->verb == verbs::slice.name) {
+    Plan sliced = withSlices(now, *step.choice, planner.targets());
+    std::string refused = reasonAgainst(step, sliced);
+    return LocalPrediction{refused, differenceOf(now.recipe, sliced.recipe), now.figures};
+  }
+  if (!operators)
     return std::nullopt;
   Names inner = kernelsOf(step);
   bool changesOperators = mayChangeOperators(step, *operators);
@@ -452,8 +363,7 @@ std::optional<LocalPrediction> Windows::Impl::predict(const Step &step) {
   return std::nullopt;
 }
 
-Windows::Windows(Planner &planner, const Plan &now)
-    : impl(std::make_unique<Impl>(planner, now)) {}
+Windows::Windows(Planner &planner, const Plan &now) : impl(std::make_unique<Impl>(planner, now)) {}
 Windows::~Windows() = default;
 
 std::optional<LocalPrediction> Windows::predict(const Step &step) {

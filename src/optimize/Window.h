@@ -11,7 +11,6 @@
 
 #include "optimize/Follow.h"
 #include "optimize/Plan.h"
-
 #include <map>
 
 namespace headrace::optimize {

@@ -171,8 +171,8 @@ std::vector<StepWork> workOfSteps(const Program &program, ModuleOp kernels, cons
       SmallVector<int64_t> parameters;
       for (const DimExpr &parameter : step.parameters)
         parameters.push_back(valueOf(parameter));
-      own.work = target.workOfCall({step.symbol, parameters,
-                                    program.buffers[step.operands.front()].dtype, operations});
+      own.work = target.workOfCall(
+          {step.symbol, parameters, program.buffers[step.operands.front()].dtype, operations});
     }
   }
   return works;

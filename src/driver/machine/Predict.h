@@ -18,7 +18,7 @@ struct StepPrediction {
 
 /// What a step does by itself, whatever runs before it.
 struct StepWork {
-  Work work;                                // apart from its first accesses to operands
+  Work work;                                 // apart from its first accesses to operands
   std::optional<double> countedMicroseconds; // by a simulator
 };
 
