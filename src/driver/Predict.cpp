@@ -13,11 +13,16 @@ using namespace mlir;
 namespace headrace {
 namespace {
 
+/// The target whose engine runs the step.
+const Target &targetOf(const Step &step, const Targets &targets) {
+  return step.engine == targets.wanted.engine() ? targets.wanted : targets.fallback;
+}
+
 class Predictor {
 public:
-  Predictor(const Program &program, ModuleOp kernels, const Targets &targets,
+  Predictor(const Program &program, ArrayRef<StepWork> works, const Targets &targets,
             ArrayRef<int64_t> symbols, int threads)
-      : program(program), kernels(kernels), targets(targets), symbols(symbols), threads(threads),
+      : program(program), works(works), targets(targets), symbols(symbols), threads(threads),
         plan(planTemporaries(program, {symbols.data(), symbols.size()})),
         lastUse(program.buffers.size(), 0), footprint(static_cast<double>(plan.totalBytes)),
         arena(plan.totalBytes / kPage + 1, 0) {
@@ -31,28 +36,29 @@ public:
     for (const Step &step : program.steps)
       (void)firstAccesses(step);
     std::vector<StepPrediction> predictions;
-    for (const Step &step : program.steps)
-      predictions.push_back(predict(step));
+    for (auto [step, own] : llvm::zip_equal(program.steps, works))
+      predictions.push_back(predict(step, own));
     return predictions;
   }
 
 private:
-  StepPrediction predict(const Step &step) {
+  StepPrediction predict(const Step &step, const StepWork &own) {
     std::vector<Work::Stream> streams = firstAccesses(step);
     if (step.kind == Step::Kind::Transfer)
       return {{.microseconds =
                    targets.wanted.machine().copies.microseconds(valueOf(step.cost.bytesRead)),
                .memory = 1},
               {}};
-    if (std::optional<double> counted = countedOf(step))
-      return {{.microseconds = *counted, .arithmetic = 1}, {}};
-    Work work = step.kind == Step::Kind::Kernel ? ofKernel(step) : ofLibrary(step);
+    if (own.countedMicroseconds)
+      return {{.microseconds = *own.countedMicroseconds, .arithmetic = 1}, {}};
+    Work work = own.work;
     double compulsory = 0;
     for (const Work::Stream &stream : streams)
       compulsory += stream.bytes;
     work.streams.insert(work.streams.end(), streams.begin(), streams.end());
-    const Rates &rates = targetOf(step).machine().rates;
-    StepPrediction result{targetOf(step).costModel().estimate(work, threads), {}, streams};
+    const Machine &machine = targetOf(step, targets).machine();
+    const Rates &rates = machine.rates;
+    StepPrediction result{machine.cost->estimate(work, threads), {}, streams};
     for (double cache : {rates.nearCacheBytes, rates.coreCacheBytes})
       result.least.push_back({cache, leastBytes(work, compulsory, cache)});
     return result;
@@ -60,31 +66,6 @@ private:
 
   double valueOf(const DimExpr &size) const {
     return static_cast<double>(size.evaluate({symbols.data(), symbols.size()}));
-  }
-
-  const Target &targetOf(const Step &step) const {
-    return step.engine == targets.wanted.engine() ? targets.wanted : targets.fallback;
-  }
-
-  std::optional<double> countedOf(const Step &step) const {
-    if (step.kind != Step::Kind::Kernel)
-      return std::nullopt;
-    return targetOf(step).countedMicroseconds(
-        ModuleOp(kernels).lookupSymbol<ModuleOp>(step.symbol));
-  }
-
-  Work ofKernel(const Step &step) {
-    return targetOf(step).workOf(kernels.lookupSymbol<ModuleOp>(step.symbol), symbols,
-                                 valueOf(step.cost.operations));
-  }
-
-  Work ofLibrary(const Step &step) const {
-    SmallVector<int64_t> parameters;
-    for (const DimExpr &parameter : step.parameters)
-      parameters.push_back(parameter.evaluate({symbols.data(), symbols.size()}));
-    return targetOf(step).workOfCall({step.symbol, parameters,
-                                      program.buffers[step.operands.front()].dtype,
-                                      valueOf(step.cost.operations)});
   }
 
   /// Reads and writes of the step's operands, each found among what was touched since its last use.
@@ -156,7 +137,7 @@ private:
   }
 
   const Program &program;
-  ModuleOp kernels;
+  ArrayRef<StepWork> works;
   const Targets &targets;
   ArrayRef<int64_t> symbols;
   int threads;
@@ -170,10 +151,44 @@ private:
 
 } // namespace
 
+std::vector<StepWork> workOfSteps(const Program &program, ModuleOp kernels, const Targets &targets,
+                                  ArrayRef<int64_t> symbols) {
+  SymbolTable modules(kernels);
+  std::vector<StepWork> works;
+  for (const Step &step : program.steps) {
+    StepWork &own = works.emplace_back();
+    const Target &target = targetOf(step, targets);
+    auto valueOf = [&](const DimExpr &size) {
+      return size.evaluate({symbols.data(), symbols.size()});
+    };
+    auto operations = static_cast<double>(valueOf(step.cost.operations));
+    if (step.kind == Step::Kind::Kernel) {
+      auto kernel = modules.lookup<ModuleOp>(step.symbol);
+      own.countedMicroseconds = target.countedMicroseconds(kernel);
+      if (!own.countedMicroseconds)
+        own.work = target.workOf(kernel, symbols, operations);
+    } else if (step.kind == Step::Kind::Library) {
+      SmallVector<int64_t> parameters;
+      for (const DimExpr &parameter : step.parameters)
+        parameters.push_back(valueOf(parameter));
+      own.work = target.workOfCall(
+          {step.symbol, parameters, program.buffers[step.operands.front()].dtype, operations});
+    }
+  }
+  return works;
+}
+
+std::vector<StepPrediction> predictSteps(const Program &program, ArrayRef<StepWork> works,
+                                         const Targets &targets, ArrayRef<int64_t> symbols,
+                                         int threads) {
+  return Predictor(program, works, targets, symbols, threads).run();
+}
+
 std::vector<StepPrediction> predictSteps(const Program &program, ModuleOp kernels,
                                          const Targets &targets, ArrayRef<int64_t> symbols,
                                          int threads) {
-  return Predictor(program, kernels, targets, symbols, threads).run();
+  return predictSteps(program, workOfSteps(program, kernels, targets, symbols), targets, symbols,
+                      threads);
 }
 
 } // namespace headrace

@@ -16,9 +16,22 @@ struct StepPrediction {
   std::vector<Work::Stream> accesses = {};
 };
 
+/// What a step does by itself, whatever runs before it.
+struct StepWork {
+  Work work;                                 // apart from its first accesses to operands
+  std::optional<double> countedMicroseconds; // by a simulator
+};
+
+/// The work of each step for these values of the symbols. `kernels` holds the scheduled kernels
+/// (phase `schedule`) that `program` was built from.
+std::vector<StepWork> workOfSteps(const Program &program, mlir::ModuleOp kernels,
+                                  const Targets &targets, llvm::ArrayRef<int64_t> symbols);
+
 /// Each step of a program that is called again and again, for these values of its symbols, on
-/// `threads` threads. `kernels` holds the scheduled kernels (phase `schedule`) that `program` was
-/// built from.
+/// `threads` threads.
+std::vector<StepPrediction> predictSteps(const Program &program, llvm::ArrayRef<StepWork> work,
+                                         const Targets &targets, llvm::ArrayRef<int64_t> symbols,
+                                         int threads);
 std::vector<StepPrediction> predictSteps(const Program &program, mlir::ModuleOp kernels,
                                          const Targets &targets, llvm::ArrayRef<int64_t> symbols,
                                          int threads);

@@ -31,6 +31,9 @@ OperatorNames::OperatorNames(Block &program) {
       operators.push_back(&op);
       ++ofNode[plainName(operatorName(&op))];
     }
+  if (auto shared = program.getParentOp()->getAttrOfType<ArrayAttr>(kSharedNodesAttr))
+    for (StringRef node : shared.getAsValueRange<StringAttr>())
+      ++ofNode[node];
   for (Operation *op : operators) {
     std::string node = plainName(operatorName(op)), own = node;
     if (ofNode[node] > 1) {
@@ -105,6 +108,11 @@ StringRef OperatorNames::ofKernel(StringRef name) const {
       found = &known;
   }
   return found ? StringRef(found->own) : StringRef();
+}
+
+StringRef OperatorNames::nodeOf(Operation *op) const {
+  auto found = names.find(op);
+  return found == names.end() ? StringRef() : StringRef(found->second.node);
 }
 
 /// "conv", without its dialect.

@@ -1,4 +1,4 @@
-#include "studio/page/Files.h"
+#include "runtime/matrix/Files.h"
 
 #include <random>
 

@@ -1,6 +1,6 @@
 #include "runtime/matrix/MatrixFile.h"
 
-#include "studio/page/Files.h"
+#include "runtime/matrix/Files.h"
 
 #include <limits>
 #include <random>

@@ -1,5 +1,5 @@
 // Layers of networks on schedules that are proposed: their results, and how near the peak they are.
-#include "dialect/reference/Reference.h"
+#include "target/vta/Reference.h"
 #include "target/vta/schedule/choose/ScheduleReport.h"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Several operators in one program, with what they share on the chip and in DRAM.
-#include "dialect/reference/Reference.h"
+#include "target/vta/Reference.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

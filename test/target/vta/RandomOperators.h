@@ -1,7 +1,7 @@
 // Operators of all kinds with odd sizes, and legal schedules of them, the same for the same seed.
 #pragma once
 
-#include "dialect/reference/Reference.h"
+#include "target/vta/Reference.h"
 
 #include <random>
 

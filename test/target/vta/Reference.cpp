@@ -1,4 +1,4 @@
-#include "dialect/reference/Reference.h"
+#include "target/vta/Reference.h"
 
 #include <algorithm>
 #include <cmath>

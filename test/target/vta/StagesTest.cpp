@@ -1,5 +1,5 @@
 // Stages: rounding to even, what is merged or left out, immediates of any size.
-#include "dialect/reference/Reference.h"
+#include "target/vta/Reference.h"
 #include "target/vta/schedule/AluProgram.h"
 
 #include <cmath>
