@@ -242,13 +242,14 @@ LoweredProgram Compiler::compileAot(ModuleOp program, AotCode &code) {
   return result;
 }
 
-std::vector<double> Compiler::predict(ModuleOp program, ArrayRef<int64_t> symbols, int threads) {
+std::vector<KernelPrediction> Compiler::predict(ModuleOp program, ArrayRef<int64_t> symbols,
+                                                int threads) {
   runPhases(program, "schedule");
-  std::vector<double> microseconds;
+  std::vector<KernelPrediction> predictions;
   for (const StepPrediction &step :
        predictSteps(buildProgram(entryFunction(program)), program, targets, symbols, threads))
-    microseconds.push_back(step.estimate.microseconds);
-  return microseconds;
+    predictions.push_back(step.report());
+  return predictions;
 }
 
 /// The kernels of a scheduled program on one thread, with size hints.
@@ -259,15 +260,8 @@ static std::vector<KernelPrediction> predictionsOf(ModuleOp program, const Targe
   for (auto [i, symbol] : llvm::enumerate(steps.symbols))
     symbols.push_back(std::max(symbol.min, sizes.of(static_cast<unsigned>(i))));
   std::vector<KernelPrediction> result;
-  for (StepPrediction &step : predictSteps(steps, program, targets, symbols, /*threads=*/1)) {
-    const Estimate &time = step.estimate;
-    result.push_back({time.microseconds,
-                      {{"memory", time.memory},
-                       {"cache", time.cache},
-                       {"arithmetic", time.arithmetic},
-                       {"calls", time.calls}},
-                      std::move(step.least)});
-  }
+  for (const StepPrediction &step : predictSteps(steps, program, targets, symbols, /*threads=*/1))
+    result.push_back(step.report());
   return result;
 }
 

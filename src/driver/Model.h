@@ -87,7 +87,7 @@ struct ProfiledStep {
   // Of all runs:
   double microseconds = 0; // without what runs inside of it
   /// The cost model's prediction; nothing for nodes on the host.
-  std::optional<double> predicted;
+  std::optional<KernelPrediction> predicted;
   int64_t bytes = 0, operations = 0;
 };
 
@@ -200,9 +200,9 @@ public:
                  const std::vector<std::optional<int64_t>> &sizes = {}) const;
   /// For a split model: all programs compiled so far, at the sizes that they were compiled for.
   Explanation explain(const std::vector<std::optional<int64_t>> &sizes = {});
-  /// The cost model's microseconds of each step of the program that serves these inputs, on
+  /// Each step of the program that serves these inputs, as the cost model expects it to run on
   /// `threads` threads. Throws Error for a package, which holds compiled code only.
-  std::vector<double> predict(std::span<const Tensor> inputs, int threads);
+  std::vector<KernelPrediction> predict(std::span<const Tensor> inputs, int threads);
 
   /// The program with the gradients of its results. A result of one element has the gradient 1;
   /// for every other of floating-point type there is one more input, NAME.grad. Throws Error if

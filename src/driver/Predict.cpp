@@ -45,12 +45,11 @@ private:
   StepPrediction predict(const Step &step, const StepWork &own) {
     std::vector<Work::Stream> streams = firstAccesses(step);
     if (step.kind == Step::Kind::Transfer)
-      return {{.microseconds =
-                   targets.wanted.machine().copies.microseconds(valueOf(step.cost.bytesRead)),
-               .memory = 1},
-              {}};
+      return whole({.microseconds = targets.wanted.machine().copies.microseconds(
+                        valueOf(step.cost.bytesRead)),
+                    .memory = 1});
     if (own.countedMicroseconds)
-      return {{.microseconds = *own.countedMicroseconds, .arithmetic = 1}, {}};
+      return whole({.microseconds = *own.countedMicroseconds, .arithmetic = 1});
     Work work = own.work;
     double compulsory = 0;
     for (const Work::Stream &stream : streams)
@@ -61,7 +60,36 @@ private:
     StepPrediction result{machine.cost->estimate(work, threads), {}, streams};
     for (double cache : {rates.nearCacheBytes, rates.coreCacheBytes})
       result.least.push_back({cache, leastBytes(work, compulsory, cache)});
+    addLosses(result, std::move(work), *machine.cost);
     return result;
+  }
+
+  /// A step of which no less is known than its time.
+  static StepPrediction whole(const Estimate &estimate) {
+    return {.estimate = estimate, .least = {}, .leastMicroseconds = estimate.microseconds};
+  }
+
+  /// Takes away one cause of lost time after the other, until the least time is left.
+  void addLosses(StepPrediction &step, Work work, const CostModel &model) const {
+    double before = step.estimate.microseconds;
+    auto next = [&](const char *cause, double microseconds) {
+      if (before > microseconds)
+        step.losses.emplace_back(cause, before - microseconds);
+      before = std::min(before, microseconds);
+    };
+    work.parts = std::ceil(std::max(work.parts, 1.0) / threads) * threads;
+    next("parts that do not divide among the threads", model.microseconds(work, threads));
+    for (Work::Arithmetic &part : work.arithmetic)
+      part.efficiency = 1;
+    next("arithmetic below full speed", model.microseconds(work, threads));
+    llvm::erase_if(work.streams, [](const Work::Stream &stream) { return stream.operand < 0; });
+    next("data that is read again", model.microseconds(work, threads));
+    Work moving = work, computing = work;
+    moving.arithmetic.clear();
+    computing.streams.clear();
+    step.leastMicroseconds = std::min(before, std::max(model.microseconds(moving, threads),
+                                                       model.microseconds(computing, threads)));
+    next("arithmetic that waits for data", step.leastMicroseconds);
   }
 
   double valueOf(const DimExpr &size) const {
@@ -150,6 +178,17 @@ private:
 };
 
 } // namespace
+
+KernelPrediction StepPrediction::report() const {
+  return {estimate.microseconds,
+          {{"memory", estimate.memory},
+           {"cache", estimate.cache},
+           {"arithmetic", estimate.arithmetic},
+           {"calls", estimate.calls}},
+          least,
+          leastMicroseconds,
+          losses};
+}
 
 std::vector<StepWork> workOfSteps(const Program &program, ModuleOp kernels, const Targets &targets,
                                   ArrayRef<int64_t> symbols) {

@@ -14,6 +14,12 @@ struct StepPrediction {
   std::vector<KernelPrediction::Least> least;
   /// Where its operands are found.
   std::vector<Work::Stream> accesses = {};
+  /// No schedule takes less, and what the rest of the estimate goes into.
+  double leastMicroseconds = 0;
+  std::vector<std::pair<std::string, double>> losses = {};
+
+  /// As reports show it.
+  KernelPrediction report() const;
 };
 
 /// What a step does by itself, whatever runs before it.

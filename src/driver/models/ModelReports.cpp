@@ -104,7 +104,7 @@ explore::OperatorGraph Model::operators(explore::Granularity granularity, const 
   return isFused ? explore::fused(graph) : graph;
 }
 
-std::vector<double> Model::predict(std::span<const Tensor> inputs, int threads) {
+std::vector<KernelPrediction> Model::predict(std::span<const Tensor> inputs, int threads) {
   SingleModel &single = impl->single("times that are expected");
   std::vector<int64_t> symbols = bind(inputs), open;
   Sizes version = single.versionFor(symbols);

@@ -24,8 +24,8 @@ void ProfilingExecutor::add(Entry &entry, double microseconds) {
 }
 
 /// One for each size that it runs with: a prediction takes as long as compiling does.
-const std::vector<double> &ProfilingExecutor::predicted(const adaptive::Region &region,
-                                                        std::span<const Tensor> inputs) {
+const std::vector<KernelPrediction> &
+ProfilingExecutor::predicted(const adaptive::Region &region, std::span<const Tensor> inputs) {
   std::vector<Shape> shapes;
   for (const Tensor &input : inputs)
     shapes.push_back(input.shape());
@@ -33,6 +33,24 @@ const std::vector<double> &ProfilingExecutor::predicted(const adaptive::Region &
   if (isNew)
     known->second = modelOf(region).predict(inputs, ThreadPool::global().threads());
   return known->second;
+}
+
+/// Adds the prediction of one more run of a step.
+static void addRun(std::optional<KernelPrediction> &sum, const KernelPrediction &run) {
+  if (!sum) {
+    sum = run;
+    return;
+  }
+  sum->microseconds += run.microseconds;
+  sum->leastMicroseconds += run.leastMicroseconds;
+  for (const auto &[cause, microseconds] : run.losses) {
+    auto known = std::find_if(sum->losses.begin(), sum->losses.end(),
+                              [&](const auto &loss) { return loss.first == cause; });
+    if (known == sum->losses.end())
+      sum->losses.emplace_back(cause, microseconds);
+    else
+      known->second += microseconds;
+  }
 }
 
 static double microsecondsSince(std::chrono::steady_clock::time_point begin) {
@@ -55,7 +73,7 @@ ProfilingExecutor::runRegion(const std::shared_ptr<const adaptive::Region> &regi
     regions.push_back(region);
   const std::vector<Step> &steps = executable->program().steps;
   times.resize(steps.size());
-  std::vector<double> expected;
+  std::vector<KernelPrediction> expected;
   std::vector<int64_t> sizes = executable->bind(inputs).value_or(std::vector<int64_t>());
   if (calls == 1 && predicts)
     expected = predicted(*region, inputs);
@@ -71,7 +89,7 @@ ProfilingExecutor::runRegion(const std::shared_ptr<const adaptive::Region> &regi
           steps[i].cost.bytesRead.evaluate(sizes) + steps[i].cost.bytesWritten.evaluate(sizes);
       step.operations += steps[i].cost.operations.evaluate(sizes);
       if (i < expected.size())
-        step.predicted = step.predicted.value_or(0) + expected[i];
+        addRun(step.predicted, expected[i]);
     }
     add(entry, times[i]);
   }

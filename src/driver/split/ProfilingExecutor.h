@@ -31,7 +31,7 @@ private:
   };
   Entry &entryOf(const void *owner, size_t number);
   void add(Entry &entry, double microseconds);
-  const std::vector<double> &predicted(const adaptive::Region &region,
+  const std::vector<KernelPrediction> &predicted(const adaptive::Region &region,
                                        std::span<const Tensor> inputs);
 
   bool predicts; // what the cost model expects, too
@@ -41,7 +41,7 @@ private:
   std::map<std::pair<const void *, size_t>, size_t> places;     // by version of a program, or node
   std::vector<std::shared_ptr<const adaptive::Region>> regions; // numbered as they were met
   std::vector<std::shared_ptr<const Executable>> versions;      // kept, for they tell entries apart
-  std::map<std::pair<const adaptive::Region *, std::vector<Shape>>, std::vector<double>>
+  std::map<std::pair<const adaptive::Region *, std::vector<Shape>>, std::vector<KernelPrediction>>
       predictions;
 };
 

@@ -262,7 +262,7 @@ private:
       timeSteps();
     std::vector<std::string> notes = executable->stepNotes();
     notes.resize(steps.size());
-    std::vector<std::optional<double>> predicted(steps.size());
+    std::vector<std::optional<KernelPrediction>> predicted(steps.size());
     if (!Package::isNamedLikeOne(options.model.path))
       std::ranges::copy(model->predict(*asTensors(inputs), result.threads), predicted.begin());
     for (size_t s = 0; s < steps.size(); ++s)
