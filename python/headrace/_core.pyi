@@ -332,9 +332,39 @@ class ScriptSession:
     def statistics(self) -> dict[str, Any]: ...
 
 def script(
-    name: str, text: str, script_path: list[str], compile: str, print: Callable[[str], None], /
+    name: str,
+    text: str,
+    script_path: list[str],
+    compile: str,
+    print: Callable[[str], None],
+    results: list[str],
+    /,
 ) -> ScriptSession: ...
 def script_functions() -> list[str]: ...
+
+class ScriptValue:
+    def __init__(self, value: Any, /) -> None: ...
+    def get(self) -> Any: ...
+    @property
+    def shape(self) -> tuple[int, ...] | None: ...
+
+class OperatorGraph:
+    def __init__(
+        self,
+        operations: list[tuple[list[str], str, list[tuple[str, str | None, Any]], str]],
+        results: list[str],
+        script_path: list[str],
+        always: bool,
+        /,
+    ) -> None: ...
+    def run(self, inputs: dict[str, Any], /) -> list[ScriptValue]: ...
+    def explain(self, inputs: dict[str, Any], level: str, /) -> str: ...
+    @property
+    def statistics(self) -> dict[str, Any]: ...
+
+def function_signature(
+    name: str, script_path: list[str], /
+) -> tuple[list[tuple[str, str, str | None]], list[tuple[str, str]], str] | None: ...
 def check_script(
     name: str, text: str, script_path: list[str], arguments: dict[str, str], /
 ) -> None: ...

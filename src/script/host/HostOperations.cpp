@@ -149,7 +149,8 @@ static std::span<const HostTable *const> hostTables() {
       &shiftedProducts(),    &groupFunctions(),    &statisticsFunctions(), &linearAlgebra(),
       &orderStatistics(),    &listFunctions(),     &systemFunctions(),     &dynamicFunctions(),
       &convolutions(),       &neuralFunctions(),   &frameFunctions(),      &schemaFunctions(),
-      &transformFunctions(), &tokenFunctions()};
+      &transformFunctions(), &tokenFunctions(),    &recurrentLayers(),     &fourierTransforms(),
+      &labelledProducts()};
   return tables;
 }
 
