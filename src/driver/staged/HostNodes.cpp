@@ -1,6 +1,7 @@
 #include "driver/staged/HostNodes.h"
 
 #include "frontend/onnx/read/TensorReader.h"
+#include "targets/Host.h"
 
 #include <algorithm>
 
