@@ -48,8 +48,8 @@ public:
   /// memory.
   LoweredProgram compileAot(mlir::ModuleOp program, AotCode &code);
 
-  /// Each step as the target's cost model expects it to run, on `threads` threads; runs the phases up
-  /// to `schedule`.
+  /// Each step as the target's cost model expects it to run, on `threads` threads; runs the phases
+  /// up to `schedule`.
   std::vector<KernelPrediction> predict(mlir::ModuleOp program, llvm::ArrayRef<int64_t> symbols,
                                         int threads);
 

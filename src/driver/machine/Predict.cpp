@@ -40,8 +40,8 @@ private:
   StepPrediction predict(const Step &step) {
     std::vector<Work::Stream> streams = firstAccesses(step);
     if (step.kind == Step::Kind::Transfer)
-      return whole({.microseconds = targets.wanted.machine().copies.microseconds(
-                        valueOf(step.cost.bytesRead)),
+      return whole({.microseconds =
+                        targets.wanted.machine().copies.microseconds(valueOf(step.cost.bytesRead)),
                     .memory = 1});
     if (std::optional<double> counted = countedOf(step))
       return whole({.microseconds = *counted, .arithmetic = 1});

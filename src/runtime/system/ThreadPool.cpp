@@ -168,9 +168,7 @@ struct ThreadPool::State {
   void awaitNextLoop(uint32_t seen);
   void runLoop(int64_t count, int64_t chunkCount, const Body &loop);
   /// The larger chunks are spread evenly: shares of equally many chunks are equally large.
-  int64_t beginOf(int64_t chunk) const {
-    return chunk * chunkSize + chunk * largerChunks / chunks;
-  }
+  int64_t beginOf(int64_t chunk) const { return chunk * chunkSize + chunk * largerChunks / chunks; }
   void runChunks(int worker);
   int64_t takeChunk(int worker);
   void wakeWorkers();
