@@ -52,8 +52,8 @@ public:
   /// compilations; none of this one is kept for later ones either.
   LoweredProgram compileLaidOut(mlir::ModuleOp program, AotCode &code);
 
-  /// Each step as the target's cost model expects it to run, on `threads` threads; runs the phases up
-  /// to `schedule`.
+  /// Each step as the target's cost model expects it to run, on `threads` threads; runs the phases
+  /// up to `schedule`.
   std::vector<KernelPrediction> predict(mlir::ModuleOp program, llvm::ArrayRef<int64_t> symbols,
                                         int threads);
 
