@@ -2,6 +2,7 @@
 
 #include "analysis/OperatorWork.h"
 #include "analysis/cost/RatesFile.h"
+#include "dialect/ConstantPool.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
@@ -86,13 +87,15 @@ void Compiler::runPhases(ModuleOp program, StringRef last) {
     return llvm::find_if(all, [&](const Phase &phase) { return phase.name == name; }) - all.begin();
   };
   size_t schedules = static_cast<size_t>(indexOf("kernels"));
-  if (settings.tuning == "never" ||
-      (!last.empty() && static_cast<size_t>(indexOf(last)) < schedules)) {
+  if (!hasResults(settings) || (!last.empty() && static_cast<size_t>(indexOf(last)) < schedules)) {
     phaseMilliseconds = headrace::runPhases(all, program, modelName, last);
     return;
   }
+  ConstantPool &constants = ConstantPool::of(context.get());
+  size_t before = constants.mark();
   phaseMilliseconds = headrace::runPhases(ArrayRef(all).take_front(schedules), program, modelName);
   runTunedPhases(ArrayRef(all).drop_front(schedules), program, last);
+  constants.release(before, program);
 }
 
 /// Runs the phases from `kernels` on, with the schedules that tuning found. A program that cannot
@@ -124,6 +127,13 @@ void Compiler::runTunedPhases(ArrayRef<Phase> left, ModuleOp program, StringRef 
     program.getBodyRegion().takeBody(untuned->getBodyRegion());
     append(run(left, program, last));
   }
+}
+
+void Compiler::continuePhases(ModuleOp program, StringRef done, StringRef last) {
+  std::vector<Phase> all = phases();
+  auto isDone = llvm::find_if(all, [&](const Phase &phase) { return phase.name == done; });
+  ArrayRef<Phase> left = ArrayRef(all).drop_front(isDone - all.begin() + 1);
+  phaseMilliseconds = headrace::runPhases(left, program, modelName, last);
 }
 
 Compiler::KeptByTarget Compiler::lowerUnknownKernels(ModuleOp program, CodeUse use,

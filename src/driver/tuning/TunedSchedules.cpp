@@ -33,6 +33,10 @@ void warnOfTuning(const std::string &line) {
     std::fprintf(stderr, "headrace: %s\n", line.c_str());
 }
 
+bool hasResults(const Settings &settings) {
+  return tune::TunedStore::of(settings.tuning) != nullptr;
+}
+
 /// Why the schedules cannot be those of the kernel; empty if they can.
 static std::string reasonAgainst(const std::vector<std::unique_ptr<ScheduleSpace>> &spaces,
                                  const tune::TunedRecord &record) {

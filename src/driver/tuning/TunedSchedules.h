@@ -19,6 +19,9 @@ inline constexpr llvm::StringLiteral kTunedAttr = "hr.tuned";
 /// for it needs.
 std::string machineOfResults(const Target &target);
 
+/// Whether there are any results of tuning that the settings allow.
+bool hasResults(const Settings &settings);
+
 /// The kernels of a program at the phase `layout` with the schedules that tuning found for them, as
 /// lines of a recipe. `schedule` runs the phases up to `schedule` on a copy of the program. Empty
 /// if no result fits; one that is not legal here is left out, and a line says so.

@@ -136,7 +136,9 @@ WorkerProcess::Answer WorkerProcess::ask(const Json &request, double seconds) {
         result.kind = Answer::Kind::Answered;
         return result;
       } catch (const JsonFault &) {
-        break;
+        this->end();
+        result.reason = "its answer could not be read";
+        return result;
       }
   }
   ::close(channel);

@@ -78,9 +78,8 @@ std::vector<Candidate> CandidateSearch::population(const RankModel &model) {
       if (std::optional<Candidate> child = task.mutated(parent, random))
         add(*child);
   };
-  addMutations(task.proposed(), kPopulation / 4);
   for (size_t i = 0; i < measured.size() && i < kParents / 2; ++i)
-    addMutations(measured[i].second, kPopulation / 6);
+    addMutations(measured[i].second, kPopulation / 4);
   auto sort = [&] {
     std::vector<double> cost = costs(all, model);
     std::vector<size_t> order(all.size());

@@ -13,8 +13,9 @@ enum class Strategy { Learned, Evolution, Random };
 
 class CandidateSearch {
 public:
+  /// The compiler's own schedule counts as measured: each trial is timed in turns with it.
   CandidateSearch(KernelTask &task, Strategy strategy, uint64_t seed)
-      : task(task), strategy(strategy), random(seed), seed(seed) {}
+      : task(task), strategy(strategy), random(seed), measured({{1.0, task.proposed()}}) {}
 
   /// At most so many candidates that were not tried, unlike each other; none if the space is
   /// exhausted. An untrained model counts as none.
@@ -38,12 +39,13 @@ private:
   const Known &known(const Candidate &candidate);
   std::vector<Candidate> population(const RankModel &model);
   std::vector<double> costs(std::span<const Candidate> candidates, const RankModel &model);
-  bool isTried(const Candidate &candidate) const { return tried.contains(candidate.text()); }
+  bool isTried(const Candidate &candidate) const {
+    return candidate == task.proposed() || tried.contains(candidate.text());
+  }
 
   KernelTask &task;
   Strategy strategy;
   std::mt19937_64 random;
-  uint64_t seed;
   std::unordered_map<std::string, Known> knowledge;
   std::unordered_set<std::string> tried;
   std::vector<std::pair<double, Candidate>> measured; // by ratio, the best first
