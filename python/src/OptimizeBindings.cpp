@@ -69,11 +69,13 @@ void registerOptimize(nb::module_ &module) {
            [](Optimizer &o, const std::string &step) {
              return unlocked([&] { return text(optimize::json(o.apply(step))); });
            })
-      .def("saved", [](const Optimizer &o, const std::string &title) { return savedRecipe(o, title); })
+      .def("saved",
+           [](const Optimizer &o, const std::string &title) { return savedRecipe(o, title); })
       .def("replay",
            [](Optimizer &o, const std::string &saved) {
              std::vector<std::pair<std::string, std::string>> refused;
-             for (const optimize::RefusedStep &each : unlocked([&] { return replaySteps(o, saved); }))
+             for (const optimize::RefusedStep &each :
+                  unlocked([&] { return replaySteps(o, saved); }))
                refused.emplace_back(each.step, each.reason);
              return refused;
            })

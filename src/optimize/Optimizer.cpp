@@ -372,10 +372,12 @@ Optimizer::stepsByStructure(const std::vector<std::string> &steps,
   if (wanted.isNamedIn(operators))
     return {steps};
   std::vector<std::vector<std::string>> places;
-  for (const Structure::Renaming &names : wanted.placesIn(operators)) {
+  for (const Structure::Place &place : wanted.placesIn(operators)) {
     std::vector<std::string> &here = places.emplace_back();
+    for (const Step &step : place.steps)
+      here.push_back(step.line());
     for (const std::string &step : steps)
-      here.push_back(renamed(Step::parse(step), names).line());
+      here.push_back(renamed(Step::parse(step), place).line());
   }
   return places;
 }

@@ -44,7 +44,8 @@ std::vector<RefusedStep> replaySteps(Optimizer &optimizer, const std::string &sa
   if (places.empty())
     throw Error(ErrorKind::InvalidArgument,
                 "the program has no operators like those of the saved steps, the first of which is "
-                "'" + steps.front() + "'");
+                "'" +
+                    steps.front() + "'");
   bool isByName = places.front() == steps;
   std::vector<RefusedStep> refused;
   for (const std::vector<std::string> &place : places)

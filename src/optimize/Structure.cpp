@@ -69,6 +69,25 @@ public:
     return best;
   }
 
+  /// Operators between two that were found, the last one first, with one that reads each.
+  std::vector<std::pair<Operation *, Operation *>> between(ArrayRef<Operation *> found) {
+    std::vector<std::pair<Operation *, Operation *>> result;
+    llvm::DenseSet<Operation *> inside(found.begin(), found.end());
+    for (Operation *op : llvm::reverse(candidates)) {
+      bool isBehindOne =
+          llvm::any_of(found, [&](Operation *other) { return before[op].contains(other); });
+      if (!passesElementsOn(op) || isa<hr::ReshapeOp>(op) || inside.contains(op) || !isBehindOne)
+        continue;
+      auto reader =
+          llvm::find_if(op->getUsers(), [&](Operation *user) { return inside.contains(user); });
+      if (reader == op->getUsers().end())
+        continue;
+      result.emplace_back(op, *reader);
+      inside.insert(op);
+    }
+    return result;
+  }
+
 private:
   void place(size_t index, int distance, Fits fits) {
     if (!best.empty() && distance >= bestDistance)
@@ -86,7 +105,9 @@ private:
       int further = 0;
       bool isBehind = llvm::all_of(after[index], [&](size_t other) {
         auto found = before[op].find(chosen[other]);
-        further += found == before[op].end() ? 0 : found->second;
+        // What stands right before a reduction matters more than what changes elements in between.
+        int weight = passesElementsOn(op) ? 1 : 2;
+        further += found == before[op].end() ? 0 : weight * found->second;
         return found != before[op].end();
       });
       if (!isBehind)
@@ -174,7 +195,7 @@ bool Structure::isNamedIn(const Operators &program) const {
                       [&](const Named &each) { return program.ops.contains(each.name); });
 }
 
-std::vector<Structure::Renaming> Structure::placesIn(const Operators &program) const {
+std::vector<Structure::Place> Structure::placesIn(const Operators &program) const {
   std::vector<std::vector<size_t>> after;
   for (const Named &each : operators)
     after.push_back(each.after);
@@ -182,21 +203,24 @@ std::vector<Structure::Renaming> Structure::placesIn(const Operators &program) c
   auto fits = [&](size_t named, Operation *op) {
     return operators[named].kind == kindOf(op, program.names);
   };
-  std::vector<Renaming> places;
+  std::vector<Place> places;
   while (!operators.empty()) {
     std::vector<Operation *> found = search.next(fits);
     if (found.empty())
       break;
-    Renaming &names = places.emplace_back();
+    Place &place = places.emplace_back();
     for (size_t i = 0; i < found.size(); ++i)
-      names[operators[i].name] = program.names.of(found[i]).str();
+      place.names[operators[i].name] = program.names.of(found[i]).str();
+    for (auto [op, reader] : search.between(found))
+      place.steps.emplace_back().choice = ProgramStep{
+          verbs::fuse.name.str(), program.names.of(op).str(), program.names.of(reader).str()};
   }
   return places;
 }
 
-Step renamed(Step step, const Structure::Renaming &names) {
+Step renamed(Step step, const Structure::Place &place) {
   auto rename = [&](std::string &name) {
-    if (auto found = names.find(name); found != names.end())
+    if (auto found = place.names.find(name); found != place.names.end())
       name = found->second;
   };
   if (step.kernel)

@@ -15,7 +15,6 @@
 
 #include "optimize/Operators.h"
 #include "optimize/Step.h"
-
 #include <map>
 
 namespace headrace::optimize {
@@ -33,10 +32,15 @@ public:
   /// Whether the program has operators of all these names.
   bool isNamedIn(const Operators &program) const;
 
-  /// What each operator is called where the structure is found in another program; every operator
-  /// of the program is in one of them at most.
-  using Renaming = std::map<std::string, std::string>;
-  std::vector<Renaming> placesIn(const Operators &program) const;
+  /// Where the structure is found in another program; every operator of the program is in one place
+  /// at most.
+  struct Place {
+    std::map<std::string, std::string> names; // of its operators, by their names here
+    /// Operators that the structure does not have, on the way between two that it has, go into the
+    /// kernels that read them.
+    std::vector<Step> steps;
+  };
+  std::vector<Place> placesIn(const Operators &program) const;
 
 private:
   struct Named {
@@ -47,6 +51,6 @@ private:
 };
 
 /// The step with other names of operators.
-Step renamed(Step step, const Structure::Renaming &names);
+Step renamed(Step step, const Structure::Place &place);
 
 } // namespace headrace::optimize
