@@ -141,6 +141,10 @@ void schedule(OpPassManager &manager, ModuleOp, const Target &target, const Sett
   SliceKernelsPassOptions slices;
   slices.target = target.name().str();
   manager.addPass(createSliceKernelsPass(slices));
+  // Those that are not in cache when they are read need not pass through it.
+  StreamResultsPassOptions streams;
+  streams.target = target.name().str();
+  manager.addPass(createStreamResultsPass(streams));
 }
 
 /// A phase of the target's own, over its kernels. The last one takes those of the host to code,

@@ -9,8 +9,8 @@
 #include "target/Placement.h"
 #include "target/Slices.h"
 #include "transform/choices/Choices.h"
+#include "transform/kernels/ProgramModel.h"
 #include "transform/kernels/ValueNumbers.h"
-#include "transform/recipe/ProgramModel.h"
 
 #include <map>
 #include <set>

@@ -2,9 +2,9 @@
 
 #include "analysis/OperatorWork.h"
 #include "dialect/Hr.h"
+#include "driver/Predict.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
-#include "driver/machine/Predict.h"
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
 

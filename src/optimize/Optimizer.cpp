@@ -1,6 +1,6 @@
 #include "optimize/Optimizer.h"
 
-#include "driver/Gradient.h"
+#include "driver/models/Gradient.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"
 #include "transform/choices/Choices.h"
@@ -97,7 +97,7 @@ Whole Optimizer::Impl::split(const std::string &recipe) {
     add("", model->copyOfProgram());
     return whole;
   }
-  SplitProgram programs =
+  DirectionPrograms programs =
       splitByDirection(model->copyOfProgram(), *gradient, settings.target, recipe);
   whole.split = CompleteRecipe(programs.choices);
   add("forward", std::move(programs.forward));

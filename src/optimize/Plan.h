@@ -3,7 +3,7 @@
 #pragma once
 
 #include "driver/Compiler.h"
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/LevelOneProgram.h"
 
 #include "mlir/IR/OwningOpRef.h"
 

@@ -3,7 +3,7 @@
 // by replacing them here, and the other kernels are not made again.
 #pragma once
 
-#include "driver/machine/Predict.h"
+#include "driver/Predict.h"
 #include "runtime/program/Program.h"
 
 #include "llvm/ADT/StringMap.h"

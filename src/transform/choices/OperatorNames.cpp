@@ -1,8 +1,7 @@
 #include "transform/choices/OperatorNames.h"
 
 #include "runtime/system/Listing.h"
-#include "transform/recipe/ProgramModel.h"
-#include "transform/recipe/Suggestion.h"
+#include "transform/choices/Suggestion.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -11,6 +10,13 @@
 using namespace mlir;
 
 namespace headrace {
+
+std::string plainName(StringRef name) {
+  std::string plain;
+  for (char c : name)
+    plain += llvm::isAlnum(c) || c == '_' || c == '.' || c == '/' ? c : '_';
+  return plain.empty() ? "stage" : plain;
+}
 
 OperatorNames::OperatorNames(Block &program) {
   llvm::StringMap<int> ofNode, ofKind;

@@ -19,6 +19,9 @@ inline constexpr llvm::StringLiteral kSharedNodesAttr = "hr.shared_nodes";
 /// Begins names that mean operators by what they are.
 inline constexpr llvm::StringLiteral kEvery = "every ";
 
+/// A name as recipes can write it.
+std::string plainName(llvm::StringRef name);
+
 class OperatorNames {
 public:
   explicit OperatorNames(mlir::Block &program);
