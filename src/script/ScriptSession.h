@@ -1,10 +1,10 @@
 // Scripts as users run them: from a file or a text, with arguments and variables, again and again.
 #pragma once
 
-#include "script/ScriptSettings.h"
-#include "script/Statistics.h"
 #include "script/host/Value.h"
 #include "script/language/Analysis.h"
+#include "script/plan/ScriptSettings.h"
+#include "script/plan/Statistics.h"
 #include <filesystem>
 #include <map>
 

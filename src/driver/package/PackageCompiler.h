@@ -13,9 +13,9 @@ namespace headrace {
 
 struct PackageSettings {
   /// "cpu", or another target as in Settings ("cuda", "cuda:sm_80").
-  std::string target = "cpu";
+  std::string target = hostTarget;
   /// For targets other than the CPU: the CPU for kernels that the target cannot run.
-  std::string fallback = "cpu:x86-64-v3";
+  std::string fallback = portableHostTarget;
   /// For the target cpu: x86-64 microarchitecture levels, or "native".
   std::vector<std::string> processors = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   /// See Settings::expansion. A library routine has to be on the machine that runs the package.

@@ -7,8 +7,8 @@
 
 #include "script/host/HostCells.h"
 #include "script/host/HostFunctions.h"
+#include "script/host/ZeroCells.h"
 #include "script/language/Builtins.h"
-#include "script/plan/ZeroCells.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
