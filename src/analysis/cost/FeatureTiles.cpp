@@ -20,6 +20,7 @@ double FeatureTiles::efficiencyOf(int64_t columns) const {
   tile.rows = static_cast<double>(std::min(maxRows(registers, lanes, columns), sharing));
   tile.width = static_cast<double>(columns);
   tile.lanes = static_cast<double>(lanes);
+  tile.depth = 1e9; // what tiles begin and end with is the same for all columns
   return tile.efficiency();
 }
 
