@@ -199,7 +199,7 @@ private:
     return m.add(first, m.position(1));
   }
 
-  /// Of the first `places` places of the result.
+  /// The weights of the first `places` places of the result.
   Value weights(const ResizedAxis &axis, const Taps &taps, Type type, AffineExpr places) {
     SymbolicShape shape{places, c.dim(taps.count)};
     Value raw = writeCompute(c, {shape, 0, {}, {}, {}}, [&](PointMath &m) {
