@@ -114,6 +114,7 @@ struct CompiledPackage::Impl {
     entry.settings.expansion = settings.expansion;
     entry.settings.accelerator = settings.accelerator;
     entry.settings.recipe = settings.recipe;
+    entry.settings.givenInputs = settings.givenInputs;
     contents.code.push_back(findTarget(entry.settings.target).needs());
   }
 
@@ -184,6 +185,7 @@ struct CompiledPackage::Impl {
       settings.progress(name + ": trial runs");
     Settings here; // runs on this machine, whatever it is compiled for
     here.recipe = settings.recipe;
+    here.givenInputs = settings.givenInputs;
     here.planCacheSize = kMaxTrialVersions;
     here.specialize = "never";
     std::shared_ptr<staged::StagedProgram> model = loadFile(path, here, Prefer::OneProgram).staged;
