@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from headrace import _core
+from headrace._background import BackgroundTuning
 from headrace._defaults import Defaults
 from headrace._model import Model
 from headrace._script import Script, packaged_script
 from headrace._values import to_any_value
+from headrace.errors import InvalidArgumentError
 
 
 class Serializable(Protocol):
@@ -34,6 +36,8 @@ def load(
     program: str = "",
     recipe: str = "",
     accelerator: str | os.PathLike[str] = "",
+    tuning: str | os.PathLike[str] = "auto",
+    tune: str = "",
     threads: int = 0,
 ) -> Model | Script:
     """Load a program from a file: an ONNX model or a program that PyTorch exported (`.pt2`), which
@@ -55,6 +59,10 @@ def load(
     `recipe`: choices of the compiler as text, all or some (docs/recipes.md).
     `accelerator`: the file of an accelerator to whose operators the program is mapped first
     (docs/rewriting.md).
+    `tuning`: results of tuning that schedules are taken from: "auto" for those in the user's cache,
+    "never", or the path of a file (docs/tuning.md).
+    `tune`: "background" tunes the model at path `path` beside its calls, in a process of low
+    priority, for the shapes of the first call; later calls use the faster program.
     `threads`: the number of threads of a call; 0 for that of the process (`get_threads`).
 
     Raises `InvalidFileError`, `InvalidModelError` or `UnsupportedError`, whose message names the
@@ -80,7 +88,14 @@ def load(
         "recipe": recipe,
         "accelerator": accelerator,
         "program": program,
+        "tuning": os.fspath(tuning),
     }
+    if tune not in ("", "background"):
+        raise InvalidArgumentError(f"tune: expected 'background', got {tune!r}")
+    if tune and (data is not None or package is not None):
+        raise InvalidArgumentError(
+            f"tune: expected the path of an ONNX file or an exported program, got {maker}"
+        )
 
     def load_given(names: Sequence[str]) -> Model:
         given = _core.Settings(**settings, given_inputs=[*names])
@@ -92,6 +107,8 @@ def load(
     # Holds the bytes of a model in memory, which are let go where nothing is loaded again.
     _inputs, _outputs, defaults = model._core.declared
     model._defaults = Defaults(load_given) if defaults else None
+    if tune:
+        model._tuning = BackgroundTuning(path, target, lambda: load_given(()))
     return model
 
 

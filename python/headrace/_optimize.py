@@ -94,13 +94,16 @@ class Optimizer:
         """Possible steps by the time that they save, the most first, then the others.
 
         Each is a dict: `step` as `apply` takes it, `verb`, `kernels` that it is about, `legal`,
-        `why_not`, `saved_us`, the figures `after` it, `dropped` and `added` lines of the recipe,
-        and the complete `recipe`. With `verb` ("fuse", "layout", ..., "schedule"), steps of one kind.
+        `why_not`, `saved_us`, the figures `after` it, `dropped` and `added` lines of the recipe.
+        With `verb` ("fuse", "layout", ..., "schedule"), steps of one kind.
         """
         return json.loads(self._core.list(verb))
 
     def predict(self, step: str) -> dict[str, Any]:
-        """What a step would change, as `steps` has it; the program stays as it is."""
+        """What a step would change, as `steps` has it, and the complete `recipe` after it.
+
+        The program stays as it is.
+        """
         return json.loads(self._core.predict(step))
 
     def apply(self, step: str) -> dict[str, Any]:

@@ -239,6 +239,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
           "A file of choices that the compiler follows, all or some (explain --recipe-out\n"
           "writes them)")
       ->type_name("FILE");
+  addTuningOption(*command, options->settings.tuning);
   command
       ->add_option(
           "--emit", options->emitted,

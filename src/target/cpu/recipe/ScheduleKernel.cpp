@@ -1,6 +1,6 @@
 #include "target/cpu/recipe/ScheduleKernel.h"
 
-#include "target/cpu/cost/PlainLoops.h"
+#include "target/cpu/loops/PlainLoops.h"
 #include "target/cpu/recipe/KernelShape.h"
 #include "target/cpu/recipe/ScheduleSteps.h"
 #include "target/cpu/recipe/ScheduleTiles.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/cost/FeatureTiles.h"
-#include "target/cpu/recipe/CpuSchedule.h"
+#include "target/cpu/loops/CpuSchedule.h"
 #include "target/cpu/recipe/KernelLoops.h"
 #include "target/cpu/recipe/StepWriter.h"
 
