@@ -203,3 +203,12 @@ __all__ = [
     "write_script_package",
 ]
 __all__ += _functions.__all__
+
+
+def __getattr__(name: str) -> object:
+    """`headrace.sklearn` is imported when it is first used, since it needs scikit-learn."""
+    if name == "sklearn":
+        import importlib
+
+        return importlib.import_module("headrace.sklearn")
+    raise AttributeError(f"module 'headrace' has no attribute '{name}'")
