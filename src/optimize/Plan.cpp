@@ -1,6 +1,7 @@
 #include "optimize/Plan.h"
 
 #include "dialect/ConstantData.h"
+#include "driver/Contexts.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
@@ -53,7 +54,9 @@ std::string Plan::reasonAgainst(const std::string &step) const {
 }
 
 Planner::Planner(LevelOneProgram program, const Settings &settings, const Sizes &sizes)
-    : source(std::move(program)), settings(settings), sizes(sizes), engines(targetsOf(settings)) {}
+    : source(std::move(program)), settings(settings), sizes(sizes), engines(targetsOf(settings)) {
+  addTarget(*source.context, engines.wanted); // the model may have been loaded for another one
+}
 
 Plan Planner::plan(const std::string &recipe) {
   CompilerSection section;
