@@ -1,5 +1,6 @@
 #include "optimize/Plan.h"
 
+#include "analysis/cost/RatesFile.h"
 #include "dialect/ConstantData.h"
 #include "driver/Contexts.h"
 #include "driver/RecipePhases.h"
@@ -80,7 +81,7 @@ Plan Planner::tried(const std::string &text) {
 
 Plan Planner::planOf(OwningOpRef<ModuleOp> scheduled) const {
   Plan plan;
-  plan.recipe = CompleteRecipe(writtenRecipe(*scheduled));
+  plan.recipe = CompleteRecipe(writtenRecipe(*scheduled, hashOf(engines.wanted.machine().rates)));
   plan.missed = reasonsOf(entryFunction(*scheduled));
   plan.sequence = Sequence::of(*scheduled, engines);
   plan.program = std::move(scheduled);
