@@ -225,6 +225,7 @@ def write_package(
     recipe: str,
     accelerator: str | os.PathLike[str],
     samples: list[dict[str, Any]],
+    given: list[str],
     /,
 ) -> None: ...
 def cuda_device() -> int: ...
