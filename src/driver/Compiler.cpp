@@ -11,7 +11,7 @@
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
-#include "driver/tuning/TunedSchedules.h"
+#include "driver/TunedSchedules.h"
 #include "runtime/system/Error.h"
 #include "transform/choices/Choices.h"
 #include "transform/kernels/KernelStages.h"

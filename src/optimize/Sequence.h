@@ -1,5 +1,5 @@
-// A scheduled program as plain data: its steps and buffers, with the work of each step. What it
-// takes is known from that alone, so a step of the optimizer that changes two kernels is predicted
+// A scheduled program as plain data: its steps and buffers, with the work of each step. Its time
+// is predicted from that alone, so a step of the optimizer that changes two kernels is predicted
 // by replacing them here, and the other kernels are not made again.
 #pragma once
 

@@ -1,9 +1,9 @@
-#include "driver/tuning/TunedSchedules.h"
+#include "driver/TunedSchedules.h"
 
 #include "dialect/ConstantPool.h"
+#include "driver/KernelPrograms.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
-#include "driver/tuning/KernelPrograms.h"
 #include "transform/choices/Choices.h"
 #include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"

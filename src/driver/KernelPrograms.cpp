@@ -1,4 +1,4 @@
-#include "driver/tuning/KernelPrograms.h"
+#include "driver/KernelPrograms.h"
 
 #include "driver/RunPasses.h"
 #include "runtime/system/FileCache.h"
