@@ -69,10 +69,8 @@ Node put(Call &c, Node updates, Node positions, Node x, const std::string &kind)
 //===--------------------------------------------------------------------------===//
 
 static Value gathered(Call &c, Node x, Node index) {
-  if (c.rank(x) == 0)
-    return c.b.broadcast(x, c.shape());
-  if (c.rank(index) == 0)
-    return c.b.reshape(c.b.gather(x, index, 0, false), c.shape());
+  if (c.rank(x) == 0 || c.rank(index) == 0)
+    return c.b.broadcast(c.b.reshape(x, {}), c.shape());
   return c.b.gather(c.flat(x), along(c, index, c.axis("dim", c.rank(x)), c.b.shape(x)), 0, false);
 }
 

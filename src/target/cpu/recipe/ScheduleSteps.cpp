@@ -56,10 +56,9 @@ private:
     computeInside(last);
   }
 
-  /// A map of an operand in another order, which the nearest cache does not hold, uses up each line
-  /// of the operand before the next: a few results along the last dimension at a time, in the order
-  /// of the operand; or if that dimension is short, along the one contiguous in the operand, in the
-  /// order of the result.
+  /// A map of an operand in another order, which stays in no nearest cache, runs in the operand's
+  /// order: a few results along the last dimension, or if that is short, along the one that is
+  /// contiguous in the operand. Every line of the operand is used up before the next.
   bool pointsInOrderOfOperand() {
     std::optional<int64_t> across = dimContiguousInOperands(loops);
     if (!across || schedule.cell || !isBeyondNearestCache())
@@ -74,7 +73,7 @@ private:
       return false;
     std::string axis = axisName(root, cut);
     SmallVector<std::string> order{axis + ".o"};
-    for (int64_t dim : isShort ? inOrder() : orderInOperand(*across))
+    for (int64_t dim : orderInOperand(*across))
       if (dim != cut)
         order.push_back(axisName(root, dim));
     order.push_back(axis + ".v");
@@ -91,10 +90,6 @@ private:
     for (int64_t range : loops.ranges)
       elements *= ShapedType::isDynamic(range) ? 1 : range;
     return elements * loops.elementBytes > loops.machine.cacheWays * loops.machine.cacheWayBytes;
-  }
-
-  SmallVector<int64_t> inOrder() const {
-    return llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(loops.ranges.size())));
   }
 
   /// The dimensions as an operand has them that is contiguous along this one.

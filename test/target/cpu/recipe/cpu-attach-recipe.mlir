@@ -418,7 +418,7 @@ module @turned {
 
 // -----
 
-// CHECK: module @turned_back attributes {hr.kind = "loops", hr.loops = "d0.o 16 || d1 128, d2 5, d0.v 8"
+// CHECK: module @turned_back attributes {hr.kind = "loops", hr.loops = "d0.o 16 || d2 5, d1 128, d0.v 8"
 #turned = affine_map<(o, i, k) -> (k, i, o)>
 #same3 = affine_map<(o, i, k) -> (o, i, k)>
 module @turned_back {
