@@ -83,6 +83,7 @@ from headrace._session_options import (
 from headrace._specs import TensorSpec
 from headrace._threads import get_threads, set_threads
 from headrace._torch import module
+from headrace._tune import tune
 from headrace._verify import Verification, verify
 from headrace.errors import (
     DivisionByZeroError,
@@ -193,6 +194,7 @@ __all__ = [
     "set_threads",
     "sum",
     "to_cuda",
+    "tune",
     "value_and_grad",
     "var",
     "verify",
@@ -201,3 +203,12 @@ __all__ = [
     "write_script_package",
 ]
 __all__ += _functions.__all__
+
+
+def __getattr__(name: str) -> object:
+    """`headrace.sklearn` is imported when it is first used, since it needs scikit-learn."""
+    if name == "sklearn":
+        import importlib
+
+        return importlib.import_module("headrace.sklearn")
+    raise AttributeError(f"module 'headrace' has no attribute '{name}'")

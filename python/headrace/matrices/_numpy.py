@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace import _functions
+from headrace import _core, _functions
 from headrace.errors import InvalidArgumentError
 from headrace.matrices import _matrix as m
 from headrace.matrices._graph import Node
@@ -24,7 +24,8 @@ def _pair(function: str) -> Callable[[Any, Any], Any]:
 def _functions_of_cells() -> dict[Any, Callable[..., Any]]:
     """NumPy's functions of one value that scripts have, too."""
     table: dict[Any, Callable[..., Any]] = {}
-    for name in set(_functions.__all__) - {"round", "trunc"} | {"sign"}:
+    known = set(_core.script_functions()) - {"round"}  # which rounds ties upwards
+    for name in known & {*_functions.__all__, "sign"}:
         function = getattr(np, name, None) or getattr(np, "arc" + name[1:], None)
         if isinstance(function, np.ufunc):
             table[function] = _cells(name)
@@ -53,8 +54,28 @@ _OPERATORS = {
     "maximum": "max",
 }
 
+
+def _log1p(x: Any) -> Any:
+    """log(1 + x), corrected by what rounding took from 1 + x."""
+    whole = 1 + x
+    return _where(whole == 1, x, np.log(whole) * (x / (whole - 1)))
+
+
+def _expm1(x: Any) -> Any:
+    """exp(x) - 1, corrected likewise."""
+    power = np.exp(x)
+    less = power - 1
+    small = _where(power == 1, x, less * (x / np.log(power)))
+    return _where((less == -1) | np.isinf(power), less, small)
+
+
 UFUNCS: dict[Any, Callable[..., Any]] = {
     **_functions_of_cells(),
+    np.log1p: _log1p,
+    np.expm1: _expm1,
+    np.exp2: lambda x: 2.0**x,
+    np.log2: lambda x: np.log(x) / np.log(2.0),
+    np.log10: lambda x: np.log(x) / np.log(10.0),
     np.absolute: _cells("abs"),
     np.fabs: _cells("abs"),
     **{getattr(np, name): _pair(symbol) for name, symbol in _OPERATORS.items()},
