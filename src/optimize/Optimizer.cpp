@@ -68,6 +68,7 @@ struct Optimizer::Impl {
   Whole made(const std::string &recipe);
   Whole split(const std::string &recipe);
   Place placeOf(const std::string &text);
+  const Planner::Checkpoint *beforeKernels();
   void beginHistory();
   void hashRecipe();
   Transformation begun(const Place &place) const;
@@ -133,6 +134,12 @@ Optimizer::Impl::Place Optimizer::Impl::placeOf(const std::string &text) {
                     "': expected 'forward: ' or 'backward: ' before a step on "
                     "one of the two programs");
   return {step, nullptr};
+}
+
+/// The one program at level 1; null if there are two.
+const Planner::Checkpoint *Optimizer::Impl::beforeKernels() {
+  Part &part = now.parts.front();
+  return gradient ? nullptr : part.planner->beforeKernels(frozen(part.plan.recipe));
 }
 
 void Optimizer::Impl::beginHistory() {
@@ -352,8 +359,8 @@ std::vector<Transformation> Optimizer::list(const Progress &progress, const std:
 }
 
 std::vector<std::string> Optimizer::structureOf(const std::vector<std::string> &steps) const {
-  const Planner::Checkpoint *program = impl->now.parts.front().planner->beforeKernels();
-  if (impl->gradient || !program)
+  const Planner::Checkpoint *program = impl->beforeKernels();
+  if (!program)
     return {};
   std::vector<Step> parsed;
   for (const std::string &step : steps)
@@ -364,8 +371,8 @@ std::vector<std::string> Optimizer::structureOf(const std::vector<std::string> &
 std::vector<std::vector<std::string>>
 Optimizer::stepsByStructure(const std::vector<std::string> &steps,
                             const std::vector<std::string> &structure) const {
-  const Planner::Checkpoint *program = impl->now.parts.front().planner->beforeKernels();
-  if (impl->gradient || !program || structure.empty())
+  const Planner::Checkpoint *program = impl->beforeKernels();
+  if (!program || structure.empty())
     return {steps};
   Operators operators(*program);
   Structure wanted(structure);

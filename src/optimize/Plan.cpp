@@ -71,7 +71,7 @@ Plan Planner::plan(const std::string &recipe) {
 
 Plan Planner::tried(const std::string &text) {
   ProgramRecipe recipe = ProgramRecipe::parse(text);
-  if (!laidOut.program || !recipe.stages.empty())
+  if (recipe.steps.empty() || !recipe.stages.empty())
     return plan(text);
   const Checkpoint &before = beforeKernelsUnder(text);
   Plan plan = planPart(before.program.get().clone(), before.followed, recipe);
@@ -115,21 +115,37 @@ static OwningOpRef<ModuleOp> continued(OwningOpRef<ModuleOp> program,
 
 OwningOpRef<ModuleOp> Planner::scheduled(Compiler &compiler, const std::string &text) {
   ProgramRecipe recipe = ProgramRecipe::parse(text);
-  // Tensor expressions have loops of their own from the first phase on.
-  if (!recipe.stages.empty()) {
-    laidOut.program = nullptr;
+  // Tensor expressions have loops of their own from the first phase on. A recipe that says nothing
+  // leaves choices open that others state: its program is no beginning for theirs.
+  if (recipe.steps.empty() || !recipe.stages.empty()) {
     OwningOpRef<ModuleOp> program = specialized();
     compiler.runPhases(*program, kSchedule);
     return program;
   }
-  simplified.phase = kSimplify;
-  laidOut.phase = kLayout;
-  reach(simplified, compiler, recipe, nullptr);
-  reach(laidOut, compiler, recipe, &simplified);
+  reachLayout(compiler, recipe);
   OwningOpRef<ModuleOp> program =
       continued(laidOut.program->clone(), laidOut.followed, std::move(recipe));
   compiler.continuePhases(*program, kLayout, kSchedule);
   return program;
+}
+
+void Planner::reachLayout(Compiler &compiler, const ProgramRecipe &recipe) {
+  simplified.phase = kSimplify;
+  laidOut.phase = kLayout;
+  reach(simplified, compiler, recipe, nullptr);
+  reach(laidOut, compiler, recipe, &simplified);
+}
+
+const Planner::Checkpoint *Planner::beforeKernels(const std::string &text) {
+  ProgramRecipe recipe = ProgramRecipe::parse(text);
+  if (recipe.steps.empty() || !recipe.stages.empty())
+    return nullptr;
+  CompilerSection section;
+  Settings own = settings;
+  own.recipe = text;
+  Compiler compiler(source.context, own, source.name);
+  reachLayout(compiler, recipe);
+  return &laidOut;
 }
 
 const Planner::Checkpoint &Planner::beforeKernelsUnder(const std::string &text) {

@@ -47,9 +47,9 @@ public:
     std::string recipe; // the steps that phase might follow, or did
     std::vector<std::string> followed;
   };
-  /// The program of the last plan before kernels are formed. Null if nothing was planned yet, or if
-  /// the recipe was about loops that the author wrote.
-  const Checkpoint *beforeKernels() const { return laidOut.program ? &laidOut : nullptr; }
+  /// The program before kernels are formed, as a complete recipe makes it. Null if the recipe is
+  /// about loops that the author wrote.
+  const Checkpoint *beforeKernels(const std::string &recipe);
   /// Likewise, as another recipe makes it; valid until the next call.
   const Checkpoint &beforeKernelsUnder(const std::string &recipe);
   /// A part of such a program, planned by itself.
@@ -63,6 +63,7 @@ public:
 private:
   mlir::OwningOpRef<mlir::ModuleOp> specialized() const;
   mlir::OwningOpRef<mlir::ModuleOp> scheduled(Compiler &compiler, const std::string &recipe);
+  void reachLayout(Compiler &compiler, const ProgramRecipe &recipe);
   const Checkpoint &reach(Checkpoint &checkpoint, Compiler &compiler, const ProgramRecipe &recipe,
                           const Checkpoint *before);
   Plan planOf(mlir::OwningOpRef<mlir::ModuleOp> scheduled) const;

@@ -89,6 +89,7 @@ private:
     const ProgramStep *step;
     const StepWork *work;
     std::vector<int> operands;
+    size_t results; // the last operands
     double place;
   };
 
@@ -213,7 +214,8 @@ private:
     for (size_t i = 0; i < all().steps.size(); ++i) {
       place = placeOf(all().steps[i], place);
       if (!isReplaced[i])
-        entries.push_back({&all().steps[i], &whole.works[i], operandsOfKept(i), place});
+        entries.push_back({&all().steps[i], &whole.works[i], operandsOfKept(i),
+                           resultsOf(all(), all().steps[i]), place});
     }
     size_t from = 0;
     for (const auto &[step, work, place] :
@@ -225,8 +227,9 @@ private:
         operands.push_back(inResult[own]);
       while (from < entries.size() && entries[from].place <= place)
         ++from;
-      entries.insert(entries.begin() + static_cast<long>(from),
-                     {&step, &work, std::move(operands), place});
+      entries.insert(
+          entries.begin() + static_cast<long>(from),
+          {&step, &work, std::move(operands), resultsOf(part.after.program, step), place});
       ++from;
     }
   }
@@ -249,21 +252,13 @@ private:
   bool isOrdered() {
     llvm::DenseSet<int> computed;
     for (const Entry &entry : entries) {
-      size_t results = 0;
-      for (int operand : llvm::reverse(entry.operands)) {
-        Kind kind = bufferOf(operand).kind;
-        if (kind == Kind::Input || kind == Kind::Constant || computed.contains(operand))
-          break;
-        computed.insert(operand);
-        ++results;
-      }
-      if (results == 0 && entry.step->kind != ProgramStep::Kind::Library) // checks compute nothing
-        return false;
-      for (int operand : ArrayRef(entry.operands).drop_back(results)) {
+      ArrayRef<int> operands = entry.operands;
+      for (int operand : operands.drop_back(entry.results)) {
         Kind kind = bufferOf(operand).kind;
         if (kind != Kind::Input && kind != Kind::Constant && !computed.contains(operand))
           return false;
       }
+      computed.insert(operands.end() - entry.results, operands.end());
     }
     return true;
   }

@@ -36,7 +36,7 @@ bool mayChangeOperators(const Step &step, const Operators &operators) {
 struct Windows::Impl {
   Impl(Planner &planner, const Plan &now)
       : planner(planner), now(now), kernels(now.recipe.parts()) {
-    if (const Planner::Checkpoint *checkpoint = planner.beforeKernels())
+    if (const Planner::Checkpoint *checkpoint = planner.beforeKernels(frozen(now.recipe)))
       operators.emplace(*checkpoint);
     for (const ProgramStep &step : now.recipe.parts().steps)
       if (step.verb == verbs::slice.name)
