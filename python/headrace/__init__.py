@@ -83,6 +83,7 @@ from headrace._session_options import (
 from headrace._specs import TensorSpec
 from headrace._threads import get_threads, set_threads
 from headrace._torch import module
+from headrace._tune import tune
 from headrace._verify import Verification, verify
 from headrace.errors import (
     DivisionByZeroError,
@@ -193,6 +194,7 @@ __all__ = [
     "set_threads",
     "sum",
     "to_cuda",
+    "tune",
     "value_and_grad",
     "var",
     "verify",

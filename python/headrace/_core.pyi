@@ -47,6 +47,17 @@ def optimizer(
     wrt: Sequence[str] | None,
     /,
 ) -> Optimizer: ...
+def tune(
+    model: Model,
+    settings: Settings,
+    sizes: Sequence[int | None],
+    trials: int,
+    seconds: float,
+    seed: int,
+    log: str,
+    resume: bool,
+    progress: Callable[[int, int, float, float, str], None] | None,
+) -> str: ...
 def recipe_difference(recipe: str, other: str, /) -> str: ...
 def judge(results: list[Any], rounded: list[Any], disturbed: list[Any], /) -> dict[str, Any]: ...
 def verify(
@@ -196,6 +207,7 @@ class Settings:
         program: str = "",
         specialize: str = "auto",
         given_inputs: Sequence[str] = (),
+        tuning: str = "auto",
     ) -> None: ...
 
 class Package: ...
@@ -213,6 +225,7 @@ def write_package(
     recipe: str,
     accelerator: str | os.PathLike[str],
     samples: list[dict[str, Any]],
+    given: list[str],
     /,
 ) -> None: ...
 def cuda_device() -> int: ...

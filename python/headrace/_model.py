@@ -11,6 +11,7 @@ import numpy as np
 
 from headrace import _core, _device
 from headrace._arrays import STORAGE, from_output, to_input
+from headrace._background import BackgroundTuning
 from headrace._defaults import Defaults
 from headrace._explanation import Explanation
 from headrace._knobs import Space, Tunable, milliseconds_of
@@ -43,6 +44,7 @@ class Model:
         self._positions = {spec.name: i for i, spec in enumerate(self._inputs)}
         self._defaults: Defaults | None = None  # of inputs that are not listed
         self._tunable: Tunable | None = None  # if its schedule has knobs
+        self._tuning: BackgroundTuning | None = None  # if it was asked for
 
     @property
     def name(self) -> str:
@@ -295,6 +297,8 @@ class Model:
         return self._core.run_into(values, self._convert, outputs, stop)
 
     def _run(self, values: list[Any], stop: _core.StopFlag | None = None) -> list[Any]:
+        if self._tuning is not None:
+            self._tuning.called(self, values)
         if self._core.is_split:
             return self._run_values(values, stop=stop)
         if self._core.on_device:

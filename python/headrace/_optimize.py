@@ -118,6 +118,20 @@ class Optimizer:
         """
         return json.loads(self._core.apply(step))
 
+    @property
+    def saved(self) -> str:
+        """The recipe with the steps that led to it as comments, for a file or for `replay`."""
+        return self._core.saved("steps")
+
+    def replay(self, saved: str) -> list[tuple[str, str]]:
+        """Do the steps of a recipe that `saved` or `headrace optimize --save` wrote.
+
+        Steps whose operators this program has by name are done as they are. In another program they
+        are done wherever it has operators of equal structure; returns those that were not possible
+        there, with the reasons.
+        """
+        return [*self._core.replay(saved)]
+
     def undo(self) -> bool:
         """Go back to the state before the last step; False if there is none."""
         return self._core.undo()

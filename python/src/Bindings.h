@@ -21,6 +21,7 @@ void registerMatrices(nanobind::module_ &module);
 void registerExploration(nanobind::module_ &module);
 void registerQuantize(nanobind::module_ &module);
 void registerOptimize(nanobind::module_ &module);
+void registerTune(nanobind::module_ &module);
 void registerVerify(nanobind::module_ &module);
 void registerExpressions(nanobind::module_ &module);
 void registerGraph(nanobind::module_ &module);

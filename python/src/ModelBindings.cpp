@@ -309,7 +309,7 @@ void writePackage(const std::vector<std::filesystem::path> &models,
                   const std::vector<std::string> &processors, const std::string &expansion,
                   const std::vector<std::pair<std::string, int64_t>> &sizes,
                   const std::string &recipe, const std::filesystem::path &accelerator,
-                  const std::vector<nb::dict> &samples) {
+                  const std::vector<nb::dict> &samples, const std::vector<std::string> &given) {
   PackageSettings settings;
   std::vector<std::map<std::string, RuntimeValue>> values;
   for (const nb::dict &sample : samples)
@@ -324,6 +324,7 @@ void writePackage(const std::vector<std::filesystem::path> &models,
   settings.sizes = sizes;
   settings.recipe = recipe;
   settings.accelerator = accelerator.string();
+  settings.givenInputs = given;
   unlocked([&] { CompiledPackage::compile(models, settings).writePackage(output); });
 }
 

@@ -17,6 +17,7 @@ NB_MODULE(_core, module) {
   headrace::python::registerExploration(module);
   headrace::python::registerQuantize(module);
   headrace::python::registerOptimize(module);
+  headrace::python::registerTune(module);
   headrace::python::registerVerify(module);
   headrace::python::registerExpressions(module);
   headrace::python::registerGraph(module);

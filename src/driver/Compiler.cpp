@@ -2,6 +2,7 @@
 
 #include "analysis/OperatorWork.h"
 #include "analysis/cost/RatesFile.h"
+#include "dialect/ConstantPool.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
@@ -10,6 +11,7 @@
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
+#include "driver/tuning/TunedSchedules.h"
 #include "runtime/system/Error.h"
 #include "transform/choices/Choices.h"
 #include "transform/kernels/KernelStages.h"
@@ -80,7 +82,51 @@ std::vector<Phase> Compiler::phases() const {
 }
 
 void Compiler::runPhases(ModuleOp program, StringRef last) {
-  phaseMilliseconds = headrace::runPhases(phases(), program, modelName, last);
+  std::vector<Phase> all = phases();
+  auto indexOf = [&](StringRef name) {
+    return llvm::find_if(all, [&](const Phase &phase) { return phase.name == name; }) - all.begin();
+  };
+  size_t schedules = static_cast<size_t>(indexOf("kernels"));
+  if (!hasResults(settings) || (!last.empty() && static_cast<size_t>(indexOf(last)) < schedules)) {
+    phaseMilliseconds = headrace::runPhases(all, program, modelName, last);
+    return;
+  }
+  ConstantPool &constants = ConstantPool::of(context.get());
+  size_t before = constants.mark();
+  phaseMilliseconds = headrace::runPhases(ArrayRef(all).take_front(schedules), program, modelName);
+  runTunedPhases(ArrayRef(all).drop_front(schedules), program, last);
+  constants.release(before, program);
+}
+
+/// Runs the phases from `kernels` on, with the schedules that tuning found. A program that cannot
+/// follow them is compiled without.
+void Compiler::runTunedPhases(ArrayRef<Phase> left, ModuleOp program, StringRef last) {
+  auto run = [&](ArrayRef<Phase> phases, ModuleOp module, StringRef end) {
+    return headrace::runPhases(phases, module, modelName, end);
+  };
+  auto append = [&](std::vector<std::pair<std::string, double>> times) {
+    llvm::append_range(phaseMilliseconds, times);
+  };
+  std::vector<ProgramRecipe::Kernel> tuned =
+      tunedKernels(program, settings, targets, [&](ModuleOp copy) { run(left, copy, "schedule"); });
+  if (tuned.empty())
+    return append(run(left, program, last));
+  OwningOpRef<ModuleOp> untuned = program.clone();
+  ProgramRecipe recipe = ProgramRecipe::parse(settings.recipe);
+  addKernels(program, recipe, tuned);
+  // A schedule that is rejected is an error of these phases.
+  llvm::append_range(recipe.kernels, tuned);
+  Settings own = settings;
+  own.recipe = recipe.text();
+  std::vector<Phase> all = compilerPhases(own);
+  try {
+    append(run(ArrayRef(all).take_back(left.size()), program, last));
+    noteTuned(program, tuned);
+  } catch (const Error &error) {
+    warnOfTuning(modelName + ": compiled without results of tuning: " + error.what());
+    program.getBodyRegion().takeBody(untuned->getBodyRegion());
+    append(run(left, program, last));
+  }
 }
 
 void Compiler::continuePhases(ModuleOp program, StringRef done, StringRef last) {
@@ -148,6 +194,8 @@ LoweredProgram Compiler::described(ModuleOp program) {
     if (module->hasAttr(kRootStageAttr))
       note.recipe = namedInProgram(note.recipe, name, textAttribute(module, kRootStageAttr));
     note.notes = textAttribute(module, kRecipeNotesAttr);
+    if (module->hasAttr(kTunedAttr))
+      note.source = "tuned";
     if (std::string refused = textAttribute(module, kRecipeRefusedAttr); !refused.empty())
       note.schedule += " (refused: " + refused + ")";
     step.workspaceBytes = workspaceOf(module);
@@ -216,8 +264,18 @@ std::pair<Program, ProgramCode> Compiler::compileParts(ModuleOp program) {
 LoweredProgram Compiler::compileAot(ModuleOp program, AotCode &code) {
   MovementReport before = movementBefore(entryFunction(program));
   KeptByTarget kept = lowerUnknownKernels(program, CodeUse::Package);
-  LoweredProgram result = described(program);
+  LoweredProgram result = packagedCode(program, kept, code);
   result.notes.before = before;
+  return result;
+}
+
+LoweredProgram Compiler::compileLaidOut(ModuleOp program, AotCode &code) {
+  continuePhases(program, "layout", "");
+  return packagedCode(program, KeptByTarget(), code);
+}
+
+LoweredProgram Compiler::packagedCode(ModuleOp program, const KeptByTarget &kept, AotCode &code) {
+  LoweredProgram result = described(program);
   for (const Target *target : targets.all()) {
     SmallVector<ModuleOp> modules = targets.kernelsOf(program, *target);
     if (modules.empty())

@@ -45,8 +45,8 @@ private:
   StepPrediction predict(const Step &step, const StepWork &own) {
     std::vector<Work::Stream> streams = firstAccesses(step);
     if (step.kind == Step::Kind::Transfer)
-      return whole({.microseconds = targets.wanted.machine().copies.microseconds(
-                        valueOf(step.cost.bytesRead)),
+      return whole({.microseconds =
+                        targets.wanted.machine().copies.microseconds(valueOf(step.cost.bytesRead)),
                     .memory = 1});
     if (own.countedMicroseconds)
       return whole({.microseconds = *own.countedMicroseconds, .arithmetic = 1});

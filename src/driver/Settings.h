@@ -27,6 +27,10 @@ struct Settings {
   /// (transform/choices/ProgramRecipe.h). The compiler makes every choice that the recipe omits;
   /// all of them if it is empty.
   std::string recipe;
+  /// Results of tuning that kernels take their schedules from (tune/store/TunedStore.h), where a
+  /// recipe does not say otherwise: "auto": those in the user's cache; "never"; or those in the
+  /// file of this path.
+  std::string tuning = "auto";
   /// Which program of a package; empty for the only one.
   std::string program;
   /// Weights are packed for vectors of at least this many bytes, so that code for several CPUs

@@ -12,6 +12,8 @@
 #include "optimize/Matches.h"
 #include "optimize/Measure.h"
 #include "optimize/StepCheck.h"
+#include "optimize/Structure.h"
+#include "optimize/Whole.h"
 #include "optimize/Window.h"
 #include <map>
 #include <tuple>
@@ -21,46 +23,6 @@ using namespace mlir;
 namespace headrace::optimize {
 
 namespace {
-
-/// A program, or one of a program with gradients.
-struct Part {
-  std::string name; // empty for the only one
-  std::unique_ptr<Planner> planner;
-  Plan plan;
-
-  Plan frozen(const CompleteRecipe &recipe) {
-    return planFrozen([&](const std::string &text) { return planner->plan(text); }, recipe);
-  }
-};
-
-/// All that is compiled of a model, under one recipe.
-struct Whole {
-  CompleteRecipe split; // choices that are made before there are several parts
-  std::vector<Part> parts;
-
-  std::string recipe() const {
-    if (parts.size() == 1)
-      return parts.front().plan.recipe.text();
-    std::string text = split.text();
-    for (const Part &part : parts)
-      text += part.name + ":\n" + part.plan.recipe.text();
-    return text;
-  }
-};
-
-Figures sumOf(const std::vector<const Figures *> &parts) {
-  Figures sum = *parts.front();
-  for (const Figures *part : ArrayRef(parts).drop_front()) {
-    sum.microseconds += part->microseconds;
-    sum.bytes += part->bytes;
-    sum.operations += part->operations;
-    sum.kernels += part->kernels;
-    sum.peakBytes = sum.peakBytes && part->peakBytes
-                        ? std::optional(std::max(*sum.peakBytes, *part->peakBytes))
-                        : std::nullopt;
-  }
-  return sum;
-}
 
 void add(RecipeDifference &all, const RecipeDifference &part, const std::string &prefix) {
   for (const std::string &line : part.removed)
@@ -77,8 +39,6 @@ std::vector<std::string> kernelsOf(const Step &step, const CompleteRecipe &recip
       kernels.push_back(other);
   return kernels;
 }
-
-std::string prefixOf(const Part &part) { return part.name.empty() ? "" : part.name + ": "; }
 
 } // namespace
 
@@ -105,7 +65,6 @@ struct Optimizer::Impl {
   size_t current = 0;
   uint64_t state = 0; // Transformation::state of the program as it is
 
-  static Figures figuresOf(const Whole &whole);
   Whole made(const std::string &recipe);
   Whole split(const std::string &recipe);
   Place placeOf(const std::string &text);
@@ -125,13 +84,6 @@ struct Optimizer::Impl {
   void moveTo(size_t index);
   void beginUnfused();
 };
-
-Figures Optimizer::Impl::figuresOf(const Whole &whole) {
-  std::vector<const Figures *> figures;
-  for (const Part &part : whole.parts)
-    figures.push_back(&part.plan.figures);
-  return sumOf(figures);
-}
 
 /// The programs before they are planned; with a gradient, split as the recipe says.
 Whole Optimizer::Impl::split(const std::string &recipe) {
@@ -169,8 +121,8 @@ Optimizer::Impl::Place Optimizer::Impl::placeOf(const std::string &text) {
   if (!gradient)
     return {Step::parse(text), &now.parts.front()};
   for (Part &part : now.parts)
-    if (StringRef(text).starts_with(prefixOf(part)))
-      return {Step::parse(text.substr(prefixOf(part).size())), &part};
+    if (StringRef(text).starts_with(part.prefix()))
+      return {Step::parse(text.substr(part.prefix().size())), &part};
   Step step = Step::parse(text);
   if (!step.choice ||
       !llvm::is_contained({StringRef(verbs::keep.name), StringRef(verbs::recompute.name),
@@ -184,7 +136,7 @@ Optimizer::Impl::Place Optimizer::Impl::placeOf(const std::string &text) {
 }
 
 void Optimizer::Impl::beginHistory() {
-  history = {{"", now.recipe(), figuresOf(now)}};
+  history = {{"", now.recipe(), now.figures()}};
   current = 0;
   hashRecipe();
 }
@@ -192,7 +144,7 @@ void Optimizer::Impl::beginHistory() {
 void Optimizer::Impl::hashRecipe() {
   RecipeDifference all = differenceOf(CompleteRecipe(), now.split);
   for (const Part &part : now.parts)
-    add(all, differenceOf(CompleteRecipe(), part.plan.recipe), prefixOf(part));
+    add(all, differenceOf(CompleteRecipe(), part.plan.recipe), part.prefix());
   state = 0;
   for (const std::string &line : all.added)
     state ^= llvm::xxh3_64bits(line);
@@ -201,7 +153,7 @@ void Optimizer::Impl::hashRecipe() {
 /// What is known of a step before it is predicted.
 Transformation Optimizer::Impl::begun(const Place &place) const {
   Transformation result;
-  result.step = (place.part ? prefixOf(*place.part) : "") + place.step.line();
+  result.step = (place.part ? place.part->prefix() : "") + place.step.line();
   result.verb = place.step.verb();
   result.before = result.after = history[current].figures;
   if (place.part)
@@ -235,8 +187,8 @@ std::optional<Transformation> Optimizer::Impl::predictNearby(const Place &place,
     if (!result.isLegal())
       return result;
     RecipeDifference difference;
-    add(difference, found->difference, prefixOf(*place.part));
-    note(result, difference, prefixOf(*place.part) + place.step.text());
+    add(difference, found->difference, place.part->prefix());
+    note(result, difference, place.part->prefix() + place.step.text());
     std::vector<const Figures *> figures;
     for (const Part &part : now.parts)
       figures.push_back(&part == place.part ? &found->after : &part.plan.figures);
@@ -268,11 +220,11 @@ void Optimizer::Impl::predictPart(Transformation &result, const Place &place) {
   if (!result.isLegal())
     return;
   RecipeDifference difference;
-  add(difference, differenceOf(part.plan.recipe, after.recipe), prefixOf(part));
-  note(result, std::move(difference), prefixOf(part) + step.text());
+  add(difference, differenceOf(part.plan.recipe, after.recipe), part.prefix());
+  note(result, std::move(difference), part.prefix() + step.text());
   // The recipe of all parts, with this one as it would be.
   std::swap(part.plan, after);
-  result.after = figuresOf(now);
+  result.after = now.figures();
   result.recipe = now.recipe();
   std::swap(part.plan, after);
 }
@@ -290,10 +242,10 @@ void Optimizer::Impl::predictSplit(Transformation &result, const Step &step) {
     std::vector<std::string> changed = changedKernels(*was.plan.program, *is.plan.program);
     if (!changed.empty())
       is.plan = is.frozen(was.plan.recipe.withoutSchedules(changed));
-    add(difference, differenceOf(was.plan.recipe, is.plan.recipe), prefixOf(was));
+    add(difference, differenceOf(was.plan.recipe, is.plan.recipe), was.prefix());
   }
   note(result, std::move(difference), step.text());
-  result.after = figuresOf(after);
+  result.after = after.figures();
   result.recipe = after.recipe();
 }
 
@@ -399,6 +351,37 @@ std::vector<Transformation> Optimizer::list(const Progress &progress, const std:
   return found;
 }
 
+std::vector<std::string> Optimizer::structureOf(const std::vector<std::string> &steps) const {
+  const Planner::Checkpoint *program = impl->now.parts.front().planner->beforeKernels();
+  if (impl->gradient || !program)
+    return {};
+  std::vector<Step> parsed;
+  for (const std::string &step : steps)
+    parsed.push_back(Step::parse(step));
+  return Structure(parsed, Operators(*program)).lines();
+}
+
+std::vector<std::vector<std::string>>
+Optimizer::stepsByStructure(const std::vector<std::string> &steps,
+                            const std::vector<std::string> &structure) const {
+  const Planner::Checkpoint *program = impl->now.parts.front().planner->beforeKernels();
+  if (impl->gradient || !program || structure.empty())
+    return {steps};
+  Operators operators(*program);
+  Structure wanted(structure);
+  if (wanted.isNamedIn(operators))
+    return {steps};
+  std::vector<std::vector<std::string>> places;
+  for (const Structure::Place &place : wanted.placesIn(operators)) {
+    std::vector<std::string> &here = places.emplace_back();
+    for (const Step &step : place.steps)
+      here.push_back(step.line());
+    for (const std::string &step : steps)
+      here.push_back(renamed(Step::parse(step), place).line());
+  }
+  return places;
+}
+
 Transformation Optimizer::predict(const std::string &step) {
   return impl->predict(impl->placeOf(step));
 }
@@ -408,7 +391,7 @@ uint64_t Optimizer::state() const { return impl->state; }
 void Optimizer::beginUnfused() { impl->beginUnfused(); }
 
 double Optimizer::predictedMicroseconds(const std::string &recipe) const {
-  return Impl::figuresOf(impl->made(recipe)).microseconds;
+  return impl->made(recipe).figures().microseconds;
 }
 
 std::unique_ptr<CompiledRecipes>

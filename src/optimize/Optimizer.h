@@ -52,6 +52,15 @@ public:
   /// What a step would do; the program stays as it is. Throws Error if the text is not a step.
   Transformation predict(const std::string &step);
 
+  /// What the operators that steps name are, in lines that steps can be saved with; none for a
+  /// program with its gradient.
+  std::vector<std::string> structureOf(const std::vector<std::string> &steps) const;
+  /// The steps for this program: as they are if it has operators of their names, else once for each
+  /// place where it has operators of that structure.
+  std::vector<std::vector<std::string>>
+  stepsByStructure(const std::vector<std::string> &steps,
+                   const std::vector<std::string> &structure) const;
+
   /// Does a step, once the program that it makes was compiled and computed what it should on random
   /// inputs (StepCheck.h). Throws Error with the reason if the step is not possible, or would
   /// change a result; the program is as before then.

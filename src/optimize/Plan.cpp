@@ -1,6 +1,8 @@
 #include "optimize/Plan.h"
 
+#include "analysis/cost/RatesFile.h"
 #include "dialect/ConstantData.h"
+#include "driver/Contexts.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
@@ -53,7 +55,9 @@ std::string Plan::reasonAgainst(const std::string &step) const {
 }
 
 Planner::Planner(LevelOneProgram program, const Settings &settings, const Sizes &sizes)
-    : source(std::move(program)), settings(settings), sizes(sizes), engines(targetsOf(settings)) {}
+    : source(std::move(program)), settings(settings), sizes(sizes), engines(targetsOf(settings)) {
+  addTarget(*source.context, engines.wanted); // the model may have been loaded for another one
+}
 
 Plan Planner::plan(const std::string &recipe) {
   CompilerSection section;
@@ -77,7 +81,7 @@ Plan Planner::tried(const std::string &text) {
 
 Plan Planner::planOf(OwningOpRef<ModuleOp> scheduled) const {
   Plan plan;
-  plan.recipe = CompleteRecipe(writtenRecipe(*scheduled));
+  plan.recipe = CompleteRecipe(writtenRecipe(*scheduled, hashOf(engines.wanted.machine().rates)));
   plan.missed = reasonsOf(entryFunction(*scheduled));
   plan.sequence = Sequence::of(*scheduled, engines);
   plan.program = std::move(scheduled);

@@ -1,5 +1,6 @@
 #include "optimize/SliceStep.h"
 
+#include "analysis/cost/RatesFile.h"
 #include "dialect/Hr.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
@@ -58,7 +59,8 @@ Plan withSlices(const Plan &now, const ProgramStep &step, const Targets &targets
   options.target = targets.wanted.name().str();
   manager.addPass(createSliceKernelsPass(options));
   runPasses(manager, *plan.program, "slices", "phase 'schedule'");
-  plan.recipe = CompleteRecipe(writtenRecipe(*plan.program));
+  std::string rates = hashOf(targets.wanted.machine().rates);
+  plan.recipe = CompleteRecipe(writtenRecipe(*plan.program, rates));
   plan.missed = reasonsOf(entry);
   return plan;
 }

@@ -114,6 +114,8 @@ struct CompiledPackage::Impl {
     entry.settings.expansion = settings.expansion;
     entry.settings.accelerator = settings.accelerator;
     entry.settings.recipe = settings.recipe;
+    entry.settings.givenInputs = settings.givenInputs;
+    entry.settings.tuning = settings.tuning;
     contents.code.push_back(findTarget(entry.settings.target).needs());
   }
 
@@ -184,6 +186,8 @@ struct CompiledPackage::Impl {
       settings.progress(name + ": trial runs");
     Settings here; // runs on this machine, whatever it is compiled for
     here.recipe = settings.recipe;
+    here.givenInputs = settings.givenInputs;
+    here.tuning = settings.tuning;
     here.planCacheSize = kMaxTrialVersions;
     here.specialize = "never";
     std::shared_ptr<split::SplitProgram> model =

@@ -25,6 +25,10 @@ struct PackageSettings {
   /// See Settings::recipe; for a single model. It applies to sizes of 2 or more: versions for sizes
   /// 0 and 1 are the compiler's choice if they have other stages.
   std::string recipe;
+  /// See Settings::givenInputs; for a single model.
+  std::vector<std::string> givenInputs;
+  /// See Settings::tuning. Results hold for code that is compiled for the CPU of this machine.
+  std::string tuning = "auto";
   /// Dynamic dimensions that get a value once and for all.
   std::vector<std::pair<std::string, int64_t>> sizes;
   /// Arguments and inputs that scripts among the models are tried with.

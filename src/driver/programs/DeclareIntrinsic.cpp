@@ -4,6 +4,7 @@
 #include "driver/RunPasses.h"
 #include "frontend/expr/ImportExpression.h"
 #include "runtime/system/Error.h"
+#include "targets/Host.h"
 #include "transform/kernels/ProgramModel.h"
 #include "transform/recipe/Intrinsic.h"
 

@@ -1,6 +1,6 @@
-// What a run of a split model did with the tensors that gradients flow to: which programs it used,
-// and what they saved. The backward pass (RegionGradients.h) needs nothing else, so a tape may also
-// leave the process of the call as a value, and come back later.
+// The tape of a run of a split model: which programs the run used for the tensors that gradients
+// flow to, and what they saved. The backward pass (RegionGradients.h) needs nothing else, so a tape
+// may also leave the call as a value, and come back later.
 #pragma once
 
 #include "runtime/value/RuntimeValue.h"

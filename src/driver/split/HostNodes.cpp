@@ -1,6 +1,7 @@
 #include "driver/split/HostNodes.h"
 
 #include "frontend/onnx/read/TensorReader.h"
+#include "targets/Host.h"
 
 #include <algorithm>
 

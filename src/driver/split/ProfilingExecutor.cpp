@@ -24,8 +24,8 @@ void ProfilingExecutor::add(Entry &entry, double microseconds) {
 }
 
 /// One for each size that it runs with: a prediction takes as long as compiling does.
-const std::vector<KernelPrediction> &
-ProfilingExecutor::predicted(const adaptive::Region &region, std::span<const Tensor> inputs) {
+const std::vector<KernelPrediction> &ProfilingExecutor::predicted(const adaptive::Region &region,
+                                                                  std::span<const Tensor> inputs) {
   std::vector<Shape> shapes;
   for (const Tensor &input : inputs)
     shapes.push_back(input.shape());

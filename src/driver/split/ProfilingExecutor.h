@@ -32,7 +32,7 @@ private:
   Entry &entryOf(const void *owner, size_t number);
   void add(Entry &entry, double microseconds);
   const std::vector<KernelPrediction> &predicted(const adaptive::Region &region,
-                                       std::span<const Tensor> inputs);
+                                                 std::span<const Tensor> inputs);
 
   bool predicts; // what the cost model expects, too
   size_t calls = 0;

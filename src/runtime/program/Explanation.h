@@ -41,6 +41,8 @@ struct KernelReport {
   std::string where, unsupportedReason;
   /// Nothing for a program compiled elsewhere.
   std::optional<KernelPrediction> prediction = {};
+  /// "tuned" if the schedule is a result of tuning; empty if the compiler or a recipe chose it.
+  std::string source = {};
 };
 
 /// The report on one value in memory: an input, an output or a temporary.
@@ -112,6 +114,7 @@ struct ProgramNotes {
     std::string kind, schedule, recipe, notes;
     std::string unsupportedReason; // why it does not run on the target's engine
     std::optional<KernelPrediction> prediction;
+    std::string source = {}; // of the schedule: "tuned", or nothing
   };
   MovementReport before;
   std::vector<StepNote> steps;

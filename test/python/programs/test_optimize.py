@@ -187,6 +187,34 @@ def test_saved_steps_replay_in_another_process(mbconv: Path, tmp_path: Path) -> 
     assert undone["difference"] != ""
 
 
+def test_steps_on_a_softmax_replay_on_a_layer_normalization(write_model) -> None:
+    shape = [("x", "FLOAT", [512, 512])], [("y", "FLOAT", [512, 512])]
+    softmax = write_model([("Softmax", ["x"], ["y"], {"axis": -1})], *shape)
+    guided = hr.optimize(hr.load(softmax), start="unfused")
+    fusions = [step["step"] for step in legal(guided.steps("fuse"))]
+    first = next((s for s in fusions if "/map into" in s and s.endswith("/reduce.1")), None)
+    assert first, fusions
+    guided.apply(first)
+    saved = guided.saved
+    assert f"# step: {first}\n" in saved and "# operator " in saved
+    # By name on the model itself, and by structure on another one.
+    again = hr.optimize(hr.load(softmax), start="unfused")
+    assert again.replay(saved) == []
+    assert again.recipe == guided.recipe
+    norm = write_model(
+        [("LayerNormalization", ["x", "scale"], ["y"], {"axis": -1})],
+        [("x", "FLOAT", [512, 512]), ("scale", "FLOAT", [512])],
+        [("y", "FLOAT", [512, 512])],
+    )
+    other = hr.optimize(hr.load(norm), start="unfused")
+    kernels = other.figures["kernels"]
+    other.replay(saved)
+    assert other.figures["kernels"] < kernels
+    relu = write_model([("Relu", ["x"], ["y"])], *shape)
+    with pytest.raises(hr.InvalidArgumentError, match="no operators like those of the saved steps"):
+        hr.optimize(hr.load(relu)).replay(saved)
+
+
 def test_the_automatic_recipe_makes_the_same_package(digits_path: Path, tmp_path: Path) -> None:
     saved, target = tmp_path / "auto.recipe", ("--target", "cpu:x86-64-v3")
     command("optimize", digits_path, "--auto", "--save", saved, *target)

@@ -75,8 +75,11 @@ void printLosses(const std::vector<KernelTiming> &kernels) {
   if (most.empty())
     return;
   using Align = Table::Align;
-  Table table(
-      {{"furthest from the least time", Align::Left}, {"time"}, {"least"}, {"lost"}, {"to", Align::Left}});
+  Table table({{"furthest from the least time", Align::Left},
+               {"time"},
+               {"least"},
+               {"lost"},
+               {"to", Align::Left}});
   for (const KernelTiming *kernel : most)
     table.add({kernel->name, duration(kernel->microseconds),
                duration(kernel->predicted->leastMicroseconds), duration(*kernel->lost()),
@@ -231,20 +234,20 @@ void printJson(const BenchResult &result) {
   if (!result.kernels.empty()) {
     json kernels = json::array();
     for (const KernelTiming &kernel : result.kernels)
-      kernels.push_back({{"name", kernel.name},
-                         {"operators", kernel.operators},
-                         {"routine", kernel.routine},
-                         {"notes", kernel.notes},
-                         {"where", kernel.where},
-                         {"time_us", kernel.microseconds},
-                         {"predicted_us", kernel.predicted ? json(kernel.predicted->microseconds) : json()},
-                         {"least_us",
-                          kernel.predicted ? json(kernel.predicted->leastMicroseconds) : json()},
-                         {"losses", kernel.losses()},
-                         {"bytes", kernel.bytes},
-                         {"operations", kernel.operations},
-                         {"gb_per_second", gigaRate(kernel.bytes, kernel.microseconds)},
-                         {"gop_per_second", gigaRate(kernel.operations, kernel.microseconds)}});
+      kernels.push_back(
+          {{"name", kernel.name},
+           {"operators", kernel.operators},
+           {"routine", kernel.routine},
+           {"notes", kernel.notes},
+           {"where", kernel.where},
+           {"time_us", kernel.microseconds},
+           {"predicted_us", kernel.predicted ? json(kernel.predicted->microseconds) : json()},
+           {"least_us", kernel.predicted ? json(kernel.predicted->leastMicroseconds) : json()},
+           {"losses", kernel.losses()},
+           {"bytes", kernel.bytes},
+           {"operations", kernel.operations},
+           {"gb_per_second", gigaRate(kernel.bytes, kernel.microseconds)},
+           {"gop_per_second", gigaRate(kernel.operations, kernel.microseconds)}});
     document["kernels"] = kernels;
     std::optional<double> error = medianError(result.kernels);
     document["median_error"] = error ? json(*error) : json();

@@ -50,7 +50,8 @@ public:
     SmallVector<StoreInst *> found;
     for (Instruction &each : instructions(kernel)) {
       auto *store = dyn_cast<StoreInst>(&each);
-      if (!store || !store->isSimple() || !isa<FixedVectorType>(store->getValueOperand()->getType()))
+      if (!store || !store->isSimple() ||
+          !isa<FixedVectorType>(store->getValueOperand()->getType()))
         continue;
       uint64_t bytes = layout.getTypeStoreSize(store->getValueOperand()->getType());
       const SCEV *address = evolution.getSCEV(store->getPointerOperand());

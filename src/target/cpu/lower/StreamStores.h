@@ -12,8 +12,8 @@ namespace headrace {
 /// becomes
 ///   store <32 x float> %v, ptr %out + 128 * %i, align 64, !nontemporal
 ///
-/// Buffers that the kernel reads as well stay in the caches, and so do vectors that are not known to
-/// fill lines.
+/// Buffers that the kernel reads as well stay in the caches, and so do vectors that are not known
+/// to fill lines.
 void streamStores(llvm::Function &kernel, llvm::ArrayRef<int64_t> positions);
 
 } // namespace headrace
