@@ -188,6 +188,21 @@ def test_arrow_in_and_out() -> None:
     assert (hr.matrix(table) * 2).to_arrow().column("c2").to_pylist() == [7, 9]
 
 
+def test_tables_in_files(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet, feather = (pytest.importorskip(f"pyarrow.{name}") for name in ("parquet", "feather"))
+    table = pyarrow.table({"a": [1.0, 2.0], "b": [3.5, 4.5]})
+    parquet.write_table(table, tmp_path / "x.parquet")
+    feather.write_feather(table, tmp_path / "x.arrow")
+    for name in ("x.parquet", "x.arrow"):
+        assert hr.read(tmp_path / name).sum(axis=0).compute().tolist() == [[3, 8]]
+    (tmp_path / "y.parquet").write_bytes(b"no table")
+    with pytest.raises(hr.IoError, match=r"y\.parquet: cannot read the table"):
+        hr.read(tmp_path / "y.parquet")
+    with pytest.raises(hr.InvalidArgumentError, match="no options, got header"):
+        hr.read(tmp_path / "x.parquet", header=True)
+
+
 def test_files_are_read_once(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     np.savetxt(path, A, delimiter=",")
