@@ -105,9 +105,11 @@ public:
     return work;
   }
   ArrayRef<const Expansion *> expansions() const override {
-    static const Expansion *const all[] = {&cuda::generatedContraction(),
-                                           &cuda::generatedConvolution(), &generatedAttention(),
-                                           &cuda::cuBlasContraction(), &cuda::cuDnnConvolution()};
+    static const Expansion *const all[] = {
+        &cuda::generatedContraction(), &cuda::generatedConvolution(),
+        &generatedAttention(),         &cuda::cuBlasContraction(),
+        &cuda::cuDnnConvolution(),     &cuda::cuDnnFusedConvolution(),
+        &cuda::cuDnnFusedContraction()};
     return all;
   }
 
