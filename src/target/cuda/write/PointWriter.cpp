@@ -11,6 +11,28 @@ using utils::IteratorType;
 namespace headrace::cuda {
 
 constexpr unsigned kMaxSymbols = 32;
+constexpr int64_t kMaxWindow = 64; // elements
+constexpr int64_t kMaxWrittenOut = 16;
+
+/// How many elements the loops of a reduction from `from` on reduce; many if that is not known.
+static int64_t elementsFrom(linalg::GenericOp op, unsigned from) {
+  constexpr int64_t kMany = int64_t{1} << 30;
+  int64_t elements = 1;
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  for (unsigned dim : dims) {
+    AffineExpr size = dim < from ? AffineExpr() : loopSize(op, dim);
+    if (dim >= from)
+      elements *= size ? constantValue(size).value_or(kMany) : kMany;
+    if (elements >= kMany)
+      return kMany;
+  }
+  return elements;
+}
+
+bool isWindow(linalg::GenericOp op) {
+  return op.getNumReductionLoops() > 0 && elementsFrom(op, 0) <= kMaxWindow;
+}
 
 Type storedAs(Type element) {
   auto integer = dyn_cast<IntegerType>(element);
@@ -206,7 +228,8 @@ Pack PointWriter::generic(linalg::GenericOp op, ArrayRef<AffineExpr> point) {
   return body(op, loops, start);
 }
 
-/// One loop after the other, in each point on its own.
+/// One loop after the other, in each point on its own. The innermost loops of few elements are
+/// written out: what they read is then on its way at once.
 Pack PointWriter::reduction(linalg::GenericOp op, Point loops, ArrayRef<AffineExpr> point) {
   Location loc = kernel.loc();
   Pack sums = at(op.getDpsInits().front(), point);
@@ -216,6 +239,8 @@ Pack PointWriter::reduction(linalg::GenericOp op, Point loops, ArrayRef<AffineEx
       ++from;
     if (from == loops.size())
       return accumulate(op, loops, start);
+    if (elementsFrom(op, from) <= kMaxWrittenOut)
+      return window(op, loops, from, start);
     AffineExpr size = loopSize(op, from);
     if (!size)
       return refuse(op, storedElementOf(op.getResult(0)), "a loop of unknown size");
@@ -228,6 +253,26 @@ Pack PointWriter::reduction(linalg::GenericOp op, Point loops, ArrayRef<AffineEx
     return Pack(loop.getResults());
   };
   return nest(dim, sums);
+}
+
+/// The loops from `from` on, written out.
+Pack PointWriter::window(linalg::GenericOp op, Point &loops, unsigned from, Pack sums) {
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  llvm::erase_if(dims, [&](unsigned dim) { return dim < from; });
+  std::function<void(size_t)> visit = [&](size_t i) {
+    if (i == dims.size()) {
+      sums = accumulate(op, loops, sums);
+      return;
+    }
+    int64_t size = *constantValue(loopSize(op, dims[i]));
+    for (int64_t place = 0; place < size; ++place) {
+      loops[dims[i]] = constantDim(place, kernel.context());
+      visit(i + 1);
+    }
+  };
+  visit(0);
+  return sums;
 }
 
 Pack PointWriter::accumulate(linalg::GenericOp op, ArrayRef<AffineExpr> loops,

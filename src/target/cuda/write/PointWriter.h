@@ -37,6 +37,10 @@ mlir::Type storedElementOf(mlir::Value tensor);
 /// How many positions a loop has, as an expression of the symbols; null if that is unknown.
 mlir::AffineExpr loopSize(mlir::linalg::GenericOp op, unsigned dim);
 
+/// Whether an operation reduces a few elements, of a known number, for each of its points: windows
+/// of pooling and of depthwise convolutions.
+bool isWindow(mlir::linalg::GenericOp op);
+
 /// How a reduction's partial results are combined; null if that is not one operation.
 mlir::Operation *combinerOf(mlir::linalg::GenericOp op);
 /// `combiner` of two values.
@@ -129,6 +133,7 @@ private:
 
   Pack generic(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> point);
   Pack reduction(mlir::linalg::GenericOp op, Point loops, llvm::ArrayRef<mlir::AffineExpr> point);
+  Pack window(mlir::linalg::GenericOp op, Point &loops, unsigned from, Pack sums);
   Pack body(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> loops,
             llvm::ArrayRef<mlir::Value> accumulators);
   Pack pad(mlir::tensor::PadOp op, llvm::ArrayRef<mlir::AffineExpr> point);
