@@ -47,6 +47,17 @@ def optimizer(
     wrt: Sequence[str] | None,
     /,
 ) -> Optimizer: ...
+def tune(
+    model: Model,
+    settings: Settings,
+    sizes: Sequence[int | None],
+    trials: int,
+    seconds: float,
+    seed: int,
+    log: str,
+    resume: bool,
+    progress: Callable[[int, int, float, float, str], None] | None,
+) -> str: ...
 def recipe_difference(recipe: str, other: str, /) -> str: ...
 def judge(results: list[Any], rounded: list[Any], disturbed: list[Any], /) -> dict[str, Any]: ...
 def verify(
@@ -103,7 +114,7 @@ class Model:
     @property
     def outputs(self) -> list[tuple[str, str, tuple[int | str, ...] | None]]: ...
     @property
-    def staged(self) -> bool: ...
+    def is_split(self) -> bool: ...
     @property
     def weights(self) -> list[tuple[str, str, tuple[int | str, ...]]]: ...
     @property
@@ -196,6 +207,7 @@ class Settings:
         program: str = "",
         specialize: str = "auto",
         given_inputs: Sequence[str] = (),
+        tuning: str = "auto",
     ) -> None: ...
 
 class Package: ...
@@ -213,6 +225,7 @@ def write_package(
     recipe: str,
     accelerator: str | os.PathLike[str],
     samples: list[dict[str, Any]],
+    given: list[str],
     /,
 ) -> None: ...
 def cuda_device() -> int: ...
@@ -332,9 +345,39 @@ class ScriptSession:
     def statistics(self) -> dict[str, Any]: ...
 
 def script(
-    name: str, text: str, script_path: list[str], compile: str, print: Callable[[str], None], /
+    name: str,
+    text: str,
+    script_path: list[str],
+    compile: str,
+    print: Callable[[str], None],
+    results: list[str],
+    /,
 ) -> ScriptSession: ...
 def script_functions() -> list[str]: ...
+
+class ScriptValue:
+    def __init__(self, value: Any, /) -> None: ...
+    def get(self) -> Any: ...
+    @property
+    def shape(self) -> tuple[int, ...] | None: ...
+
+class OperatorGraph:
+    def __init__(
+        self,
+        operations: list[tuple[list[str], str, list[tuple[str, str | None, Any]], str]],
+        results: list[str],
+        script_path: list[str],
+        always: bool,
+        /,
+    ) -> None: ...
+    def run(self, inputs: dict[str, Any], /) -> list[ScriptValue]: ...
+    def explain(self, inputs: dict[str, Any], level: str, /) -> str: ...
+    @property
+    def statistics(self) -> dict[str, Any]: ...
+
+def function_signature(
+    name: str, script_path: list[str], /
+) -> tuple[list[tuple[str, str, str | None]], list[tuple[str, str]], str] | None: ...
 def check_script(
     name: str, text: str, script_path: list[str], arguments: dict[str, str], /
 ) -> None: ...

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from headrace import _core
+from headrace._background import BackgroundTuning
 from headrace._defaults import Defaults
 from headrace._model import Model
 from headrace._script import Script, packaged_script
 from headrace._values import to_any_value
+from headrace.errors import InvalidArgumentError
 
 
 class Serializable(Protocol):
@@ -34,6 +36,8 @@ def load(
     program: str = "",
     recipe: str = "",
     accelerator: str | os.PathLike[str] = "",
+    tuning: str | os.PathLike[str] = "auto",
+    tune: str = "",
     threads: int = 0,
 ) -> Model | Script:
     """Load a program from a file: an ONNX model or a program that PyTorch exported (`.pt2`), which
@@ -55,6 +59,10 @@ def load(
     `recipe`: choices of the compiler as text, all or some (docs/recipes.md).
     `accelerator`: the file of an accelerator to whose operators the program is mapped first
     (docs/rewriting.md).
+    `tuning`: results of tuning that schedules are taken from: "auto" for those in the user's cache,
+    "never", or the path of a file (docs/tuning.md).
+    `tune`: "background" tunes the model at path `path` beside its calls, in a process of low
+    priority, for the shapes of the first call; later calls use the faster program.
     `threads`: the number of threads of a call; 0 for that of the process (`get_threads`).
 
     Raises `InvalidFileError`, `InvalidModelError` or `UnsupportedError`, whose message names the
@@ -80,7 +88,14 @@ def load(
         "recipe": recipe,
         "accelerator": accelerator,
         "program": program,
+        "tuning": os.fspath(tuning),
     }
+    if tune not in ("", "background"):
+        raise InvalidArgumentError(f"tune: expected 'background', got {tune!r}")
+    if tune and (data is not None or package is not None):
+        raise InvalidArgumentError(
+            f"tune: expected the path of an ONNX file or an exported program, got {maker}"
+        )
 
     def load_given(names: Sequence[str]) -> Model:
         given = _core.Settings(**settings, given_inputs=[*names])
@@ -92,6 +107,8 @@ def load(
     # Holds the bytes of a model in memory, which are let go where nothing is loaded again.
     _inputs, _outputs, defaults = model._core.declared
     model._defaults = Defaults(load_given) if defaults else None
+    if tune:
+        model._tuning = BackgroundTuning(path, target, lambda: load_given(()))
     return model
 
 
@@ -118,6 +135,7 @@ def write_package(
     recipe: str = "",
     accelerator: str | os.PathLike[str] = "",
     samples: Sequence[Mapping[str, Any]] = (),
+    given: Sequence[str] = (),
 ) -> None:
     """Compile ONNX models ahead of time into one package, which runs without the compiler.
 
@@ -127,6 +145,8 @@ def write_package(
     `recipe` is that of `load`, for one model; `expansion` and `accelerator` apply to all models.
     `samples` are inputs by name that models split into several programs are tried with: sizes that
     differ between them stay dynamic. Without samples, random numbers of three sizes are tried.
+    `given` names parameters, buffers or initializers of a model that are inputs of its program: a
+    buffer that the model changes is given to a call as the call before returned it (`new_NAME`).
 
     >>> hr.write_package("examples/digits/digits.onnx", "digits.hrpkg")
     >>> logits = hr.load("digits.hrpkg")(images)
@@ -142,4 +162,5 @@ def write_package(
         recipe,
         accelerator,
         [{name: to_any_value(value, name) for name, value in sample.items()} for sample in samples],
+        list(given),
     )

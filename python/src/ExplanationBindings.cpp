@@ -53,6 +53,7 @@ nb::dict kernelToPython(const KernelReport &report, const Amounts &amount) {
   dict["kind"] = report.kind;
   dict["schedule"] = report.schedule;
   dict["recipe"] = report.recipe;
+  dict["source"] = report.source;
   dict["notes"] = report.notes;
   dict["where"] = report.where;
   dict["why_not"] = report.unsupportedReason;

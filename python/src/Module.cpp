@@ -13,9 +13,11 @@ NB_MODULE(_core, module) {
   headrace::python::registerSettings(module);
   headrace::python::registerModel(module);
   headrace::python::registerScript(module);
+  headrace::python::registerMatrices(module);
   headrace::python::registerExploration(module);
   headrace::python::registerQuantize(module);
   headrace::python::registerOptimize(module);
+  headrace::python::registerTune(module);
   headrace::python::registerVerify(module);
   headrace::python::registerExpressions(module);
   headrace::python::registerGraph(module);

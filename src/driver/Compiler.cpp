@@ -2,19 +2,21 @@
 
 #include "analysis/OperatorWork.h"
 #include "analysis/cost/RatesFile.h"
+#include "dialect/ConstantPool.h"
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
 #include "driver/CompilerMemory.h"
+#include "driver/Predict.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
-#include "driver/machine/Predict.h"
+#include "driver/tuning/TunedSchedules.h"
 #include "runtime/system/Error.h"
 #include "transform/choices/Choices.h"
+#include "transform/kernels/KernelStages.h"
 #include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/KernelStages.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -80,7 +82,51 @@ std::vector<Phase> Compiler::phases() const {
 }
 
 void Compiler::runPhases(ModuleOp program, StringRef last) {
-  phaseMilliseconds = headrace::runPhases(phases(), program, modelName, last);
+  std::vector<Phase> all = phases();
+  auto indexOf = [&](StringRef name) {
+    return llvm::find_if(all, [&](const Phase &phase) { return phase.name == name; }) - all.begin();
+  };
+  size_t schedules = static_cast<size_t>(indexOf("kernels"));
+  if (!hasResults(settings) || (!last.empty() && static_cast<size_t>(indexOf(last)) < schedules)) {
+    phaseMilliseconds = headrace::runPhases(all, program, modelName, last);
+    return;
+  }
+  ConstantPool &constants = ConstantPool::of(context.get());
+  size_t before = constants.mark();
+  phaseMilliseconds = headrace::runPhases(ArrayRef(all).take_front(schedules), program, modelName);
+  runTunedPhases(ArrayRef(all).drop_front(schedules), program, last);
+  constants.release(before, program);
+}
+
+/// Runs the phases from `kernels` on, with the schedules that tuning found. A program that cannot
+/// follow them is compiled without.
+void Compiler::runTunedPhases(ArrayRef<Phase> left, ModuleOp program, StringRef last) {
+  auto run = [&](ArrayRef<Phase> phases, ModuleOp module, StringRef end) {
+    return headrace::runPhases(phases, module, modelName, end);
+  };
+  auto append = [&](std::vector<std::pair<std::string, double>> times) {
+    llvm::append_range(phaseMilliseconds, times);
+  };
+  std::vector<ProgramRecipe::Kernel> tuned =
+      tunedKernels(program, settings, targets, [&](ModuleOp copy) { run(left, copy, "schedule"); });
+  if (tuned.empty())
+    return append(run(left, program, last));
+  OwningOpRef<ModuleOp> untuned = program.clone();
+  ProgramRecipe recipe = ProgramRecipe::parse(settings.recipe);
+  addKernels(program, recipe, tuned);
+  // A schedule that is rejected is an error of these phases.
+  llvm::append_range(recipe.kernels, tuned);
+  Settings own = settings;
+  own.recipe = recipe.text();
+  std::vector<Phase> all = compilerPhases(own);
+  try {
+    append(run(ArrayRef(all).take_back(left.size()), program, last));
+    noteTuned(program, tuned);
+  } catch (const Error &error) {
+    warnOfTuning(modelName + ": compiled without results of tuning: " + error.what());
+    program.getBodyRegion().takeBody(untuned->getBodyRegion());
+    append(run(left, program, last));
+  }
 }
 
 void Compiler::continuePhases(ModuleOp program, StringRef done, StringRef last) {
@@ -128,7 +174,7 @@ LoweredProgram Compiler::described(ModuleOp program) {
   KernelNames names;
   auto launches = entryFunction(program).getOps<hr::LaunchOp>();
   auto launch = launches.begin();
-  result.notes.recipe = writtenRecipe(program);
+  result.notes.recipe = writtenRecipe(program, hashOf(targets.wanted.machine().rates));
   result.program = buildProgram(entryFunction(program));
   result.program.name = modelName;
   std::vector<std::string> elsewhere = reasonsElsewhere(entryFunction(program));
@@ -148,6 +194,8 @@ LoweredProgram Compiler::described(ModuleOp program) {
     if (module->hasAttr(kRootStageAttr))
       note.recipe = namedInProgram(note.recipe, name, textAttribute(module, kRootStageAttr));
     note.notes = textAttribute(module, kRecipeNotesAttr);
+    if (module->hasAttr(kTunedAttr))
+      note.source = "tuned";
     if (std::string refused = textAttribute(module, kRecipeRefusedAttr); !refused.empty())
       note.schedule += " (refused: " + refused + ")";
     step.workspaceBytes = workspaceOf(module);
@@ -216,8 +264,18 @@ std::pair<Program, ProgramCode> Compiler::compileParts(ModuleOp program) {
 LoweredProgram Compiler::compileAot(ModuleOp program, AotCode &code) {
   MovementReport before = movementBefore(entryFunction(program));
   KeptByTarget kept = lowerUnknownKernels(program, CodeUse::Package);
-  LoweredProgram result = described(program);
+  LoweredProgram result = packagedCode(program, kept, code);
   result.notes.before = before;
+  return result;
+}
+
+LoweredProgram Compiler::compileLaidOut(ModuleOp program, AotCode &code) {
+  continuePhases(program, "layout", "");
+  return packagedCode(program, KeptByTarget(), code);
+}
+
+LoweredProgram Compiler::packagedCode(ModuleOp program, const KeptByTarget &kept, AotCode &code) {
+  LoweredProgram result = described(program);
   for (const Target *target : targets.all()) {
     SmallVector<ModuleOp> modules = targets.kernelsOf(program, *target);
     if (modules.empty())
@@ -242,13 +300,14 @@ LoweredProgram Compiler::compileAot(ModuleOp program, AotCode &code) {
   return result;
 }
 
-std::vector<double> Compiler::predict(ModuleOp program, ArrayRef<int64_t> symbols, int threads) {
+std::vector<KernelPrediction> Compiler::predict(ModuleOp program, ArrayRef<int64_t> symbols,
+                                                int threads) {
   runPhases(program, "schedule");
-  std::vector<double> microseconds;
+  std::vector<KernelPrediction> predictions;
   for (const StepPrediction &step :
        predictSteps(buildProgram(entryFunction(program)), program, targets, symbols, threads))
-    microseconds.push_back(step.estimate.microseconds);
-  return microseconds;
+    predictions.push_back(step.report());
+  return predictions;
 }
 
 /// The kernels of a scheduled program on one thread, with size hints.
@@ -259,15 +318,8 @@ static std::vector<KernelPrediction> predictionsOf(ModuleOp program, const Targe
   for (auto [i, symbol] : llvm::enumerate(steps.symbols))
     symbols.push_back(std::max(symbol.min, sizes.of(static_cast<unsigned>(i))));
   std::vector<KernelPrediction> result;
-  for (StepPrediction &step : predictSteps(steps, program, targets, symbols, /*threads=*/1)) {
-    const Estimate &time = step.estimate;
-    result.push_back({time.microseconds,
-                      {{"memory", time.memory},
-                       {"cache", time.cache},
-                       {"arithmetic", time.arithmetic},
-                       {"calls", time.calls}},
-                      std::move(step.least)});
-  }
+  for (const StepPrediction &step : predictSteps(steps, program, targets, symbols, /*threads=*/1))
+    result.push_back(step.report());
   return result;
 }
 

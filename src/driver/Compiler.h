@@ -48,9 +48,14 @@ public:
   /// memory.
   LoweredProgram compileAot(mlir::ModuleOp program, AotCode &code);
 
-  /// Microseconds of each step by the target's cost model, on `threads` threads; runs the phases up
-  /// to `schedule`.
-  std::vector<double> predict(mlir::ModuleOp program, llvm::ArrayRef<int64_t> symbols, int threads);
+  /// Like `compileAot`, of a program that the phase `layout` left, without code of earlier
+  /// compilations; none of this one is kept for later ones either.
+  LoweredProgram compileLaidOut(mlir::ModuleOp program, AotCode &code);
+
+  /// Each step as the target's cost model expects it to run, on `threads` threads; runs the phases
+  /// up to `schedule`.
+  std::vector<KernelPrediction> predict(mlir::ModuleOp program, llvm::ArrayRef<int64_t> symbols,
+                                        int threads);
 
   /// A report of what the compiler made of `program`; lowers kernels as `compile` does.
   Explanation explain(mlir::ModuleOp program);
@@ -60,10 +65,13 @@ public:
 
 private:
   std::vector<Phase> phases() const;
+  void runTunedPhases(llvm::ArrayRef<Phase> left, mlir::ModuleOp program, llvm::StringRef last);
   using KeptByTarget = llvm::SmallDenseMap<const Target *, std::unique_ptr<CachedCode>, 2>;
   /// All phases, except those from `schedule` on for kernels whose code is kept.
   KeptByTarget lowerUnknownKernels(mlir::ModuleOp program, CodeUse use,
                                    llvm::function_ref<void()> whenScheduled = nullptr);
+  /// The lowered program, and its code for a package, added to `code`.
+  LoweredProgram packagedCode(mlir::ModuleOp program, const KeptByTarget &kept, AotCode &code);
   /// Builds the lowered program, with its recipe and notes, from the IR after the last phase.
   LoweredProgram described(mlir::ModuleOp program);
   Explanation explained(mlir::ModuleOp program, std::vector<KernelPrediction> predictions,

@@ -313,8 +313,10 @@ Json notesToJson(const ProgramNotes &notes) {
   Json steps = Json::array();
   for (const ProgramNotes::StepNote &note : notes.steps) {
     Json &step = steps.emplace_back(Json{note.kind, note.schedule, note.recipe, note.notes});
-    if (!note.unsupportedReason.empty())
+    if (!note.unsupportedReason.empty() || !note.source.empty())
       step.push_back(note.unsupportedReason);
+    if (!note.source.empty())
+      step.push_back(note.source);
   }
   return {{"operators", notes.before.kernels},
           {"bytes_moved", toJson(notes.before.bytesMoved)},
@@ -330,10 +332,16 @@ ProgramNotes notesFromJson(const Json &json, const Program &program) {
                   exprFromJson(member(json, "operations"), symbols),
                   exprFromJson(member(json, "intermediate_bytes"), symbols)};
   for (const Json &item : list(json, "steps")) {
-    if (!item.is_array() || item.size() < 4 || item.size() > 5)
+    if (!item.is_array() || item.size() < 4 || item.size() > 6)
       throw JsonFault("expected kind, loops, recipe and remarks of a step");
-    notes.steps.push_back({text(item[0]), text(item[1]), text(item[2]), text(item[3]),
-                           item.size() == 5 ? text(item[4]) : ""});
+    ProgramNotes::StepNote &note = notes.steps.emplace_back();
+    note = {text(item[0]),
+            text(item[1]),
+            text(item[2]),
+            text(item[3]),
+            item.size() > 4 ? text(item[4]) : "",
+            {},
+            item.size() > 5 ? text(item[5]) : ""};
   }
   if (notes.steps.size() != program.steps.size())
     throw JsonFault("program '" + program.name + "' has remarks on other steps");

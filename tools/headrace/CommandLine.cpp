@@ -118,6 +118,7 @@ void addCommands(CLI::App &app, Action &action) {
   addExploreCommand(app, action);
   addOptimizeCommand(app, action);
   addBlameCommand(app, action);
+  addTuneCommand(app, action);
   addMachineCommand(app, action);
   addVtaCommand(app, action);
   addQuantizeCommand(app, action);

@@ -70,9 +70,9 @@ Explanation explainProgram(const Program &program, const ProgramNotes &notes) {
     const Step &step = program.steps[i];
     const ProgramNotes::StepNote &note = notes.steps[i];
     KernelReport report{
-        step.name,      step.operators, note.kind,           note.schedule, note.recipe,
-        note.notes,     step.cost,      step.workspaceBytes, step.engine,   note.unsupportedReason,
-        note.prediction};
+        step.name,       step.operators, note.kind,           note.schedule, note.recipe,
+        note.notes,      step.cost,      step.workspaceBytes, step.engine,   note.unsupportedReason,
+        note.prediction, note.source};
     // All that a kernel keeps in memory between its operators is a worker's workspace.
     if (step.kind == Step::Kind::Kernel)
       report.cost.intermediateBytes = DimExpr::constant(step.workspaceBytes);

@@ -16,6 +16,11 @@ struct KernelPrediction {
     double cacheBytes, bytes;
   };
   std::vector<Least> least;
+  /// No schedule takes less time: every operand is read and every result written once, while all
+  /// arithmetic is done at full speed.
+  double leastMicroseconds = 0;
+  /// What the rest of the time goes into, in microseconds, as a reader is told.
+  std::vector<std::pair<std::string, double>> losses = {};
 };
 
 /// The report on one kernel of a program.
@@ -36,6 +41,8 @@ struct KernelReport {
   std::string where, unsupportedReason;
   /// Nothing for a program compiled elsewhere.
   std::optional<KernelPrediction> prediction = {};
+  /// "tuned" if the schedule is a result of tuning; empty if the compiler or a recipe chose it.
+  std::string source = {};
 };
 
 /// The report on one value in memory: an input, an output or a temporary.
@@ -107,6 +114,7 @@ struct ProgramNotes {
     std::string kind, schedule, recipe, notes;
     std::string unsupportedReason; // why it does not run on the target's engine
     std::optional<KernelPrediction> prediction;
+    std::string source = {}; // of the schedule: "tuned", or nothing
   };
   MovementReport before;
   std::vector<StepNote> steps;

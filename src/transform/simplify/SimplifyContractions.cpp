@@ -1,8 +1,8 @@
 // Contractions: found in 1x1 convolutions, reading or writing through the transposes around, and
 // reading what is repeated once.
 #include "dialect/SymbolicShape.h"
-#include "transform/layout/OperatorBuilders.h"
-#include "transform/simplify/Patterns.h"
+#include "transform/common/OperatorBuilders.h"
+#include "transform/common/Patterns.h"
 
 using namespace mlir;
 

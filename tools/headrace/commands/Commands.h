@@ -24,6 +24,7 @@ void addQuantizeCommand(CLI::App &app, Action &action);
 void addVtaLayers(CLI::App &vta, Action &action);
 void addRewriteCommand(CLI::App &app, Action &action);
 void addStudioCommand(CLI::App &app, Action &action);
+void addTuneCommand(CLI::App &app, Action &action);
 void addPythonCommands(CLI::App &app, Action &action);
 
 /// A command line that does not say what to do: exits with 2 if an Error exits with 1.

@@ -54,6 +54,7 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
                   "A file of choices that the compiler follows, all or some (explain --recipe-out\n"
                   "writes them)")
       ->type_name("FILE");
+  addTuningOption(command, options.settings.tuning);
   command
       .add_option_function<std::string>(
           "--log", [](const std::string &) { adaptive::logCompilations(); },
@@ -61,6 +62,19 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
           "or dropped: its sizes, cause and time")
       ->type_name("compile")
       ->check(oneOf({"compile"}));
+}
+
+void addTuningOption(CLI::App &command, std::string &tuning) {
+  CLI::Option *file = command.add_option(
+      "--tuning", tuning,
+      "Take schedules from the results of tuning in this file, instead of those in the\n"
+      "cache (see tune)");
+  file->type_name("FILE");
+  command
+      .add_flag_callback(
+          "--no-tuning", [&tuning] { tuning = "never"; },
+          "Leave results of tuning aside: the compiler chooses every schedule")
+      ->excludes(file);
 }
 
 void addThreadsOption(CLI::App &command, ModelOptions &options) {

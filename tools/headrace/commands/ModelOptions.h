@@ -18,6 +18,7 @@ struct ModelOptions {
 };
 
 void addModelOptions(CLI::App &command, ModelOptions &options);
+void addTuningOption(CLI::App &command, std::string &tuning);
 void addThreadsOption(CLI::App &command, ModelOptions &options);
 void addSizeOption(CLI::App &command, std::vector<std::string> &sizes);
 void addInputOptions(CLI::App &command, InputOptions &options);

@@ -139,9 +139,13 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
       fmt::print("{} runs on {}: {}\n", kernel.name, kernel.where, kernel.unsupportedReason);
     if (!kernel.notes.empty())
       fmt::print("{}: {}\n", kernel.name, kernel.notes);
+    if (!kernel.source.empty())
+      fmt::print("{}: source: {}\n", kernel.name, kernel.source);
   }
   if (std::string open = amounts.openSizes(); !open.empty())
     fmt::print("ops/byte for {}; --size gives other values\n", open);
+  if (!explanation.rates.empty())
+    fmt::print("times by the machine parameters of {}\n", printable(explanation.rates));
 }
 
 /// What a report on a split model before its first run leaves out.
@@ -198,6 +202,7 @@ json kernelJson(const KernelReport &kernel, const Amounts &amounts) {
           {"kind", kernel.kind},
           {"schedule", kernel.schedule},
           {"recipe", kernel.recipe},
+          {"source", kernel.source},
           {"notes", kernel.notes},
           {"where", kernel.where},
           {"why_not", kernel.unsupportedReason},

@@ -11,28 +11,7 @@ using utils::IteratorType;
 namespace headrace::cuda {
 
 constexpr unsigned kMaxSymbols = 32;
-constexpr int64_t kMaxWindow = 64; // elements
 constexpr int64_t kMaxWrittenOut = 16;
-
-/// How many elements the loops of a reduction from `from` on reduce; many if that is not known.
-static int64_t elementsFrom(linalg::GenericOp op, unsigned from) {
-  constexpr int64_t kMany = int64_t{1} << 30;
-  int64_t elements = 1;
-  SmallVector<unsigned> dims;
-  op.getReductionDims(dims);
-  for (unsigned dim : dims) {
-    AffineExpr size = dim < from ? AffineExpr() : loopSize(op, dim);
-    if (dim >= from)
-      elements *= size ? constantValue(size).value_or(kMany) : kMany;
-    if (elements >= kMany)
-      return kMany;
-  }
-  return elements;
-}
-
-bool isWindow(linalg::GenericOp op) {
-  return op.getNumReductionLoops() > 0 && elementsFrom(op, 0) <= kMaxWindow;
-}
 
 Type storedAs(Type element) {
   auto integer = dyn_cast<IntegerType>(element);
