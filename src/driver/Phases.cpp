@@ -115,6 +115,9 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
   options.target = target.name().str();
   options.sharedVectorBytes = settings.sharedVectorBytes;
   program.addPass(createFormKernelsPass(options));
+  // Launches compute what they read where they read it, borders of images, too.
+  if (target.machine().policy.recipes == KernelPolicy::Recipes::Launches && !shapesLoops(module))
+    program.addPass(createInlinePaddingPass());
   // Functions of several operators meet in one body now.
   program.addPass(createSimplifyScalarsPass());
   // Packs constant weights, once and for all.

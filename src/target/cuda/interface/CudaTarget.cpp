@@ -89,9 +89,11 @@ public:
     return cuda::launchWorkUnder(kernel, schedule, operations, traits());
   }
   ArrayRef<const Expansion *> expansions() const override {
-    static const Expansion *const all[] = {&cuda::generatedContraction(),
-                                           &cuda::generatedConvolution(), &generatedAttention(),
-                                           &cuda::cuBlasContraction(), &cuda::cuDnnConvolution()};
+    static const Expansion *const all[] = {
+        &cuda::generatedContraction(), &cuda::generatedConvolution(),
+        &generatedAttention(),         &cuda::cuBlasContraction(),
+        &cuda::cuDnnConvolution(),     &cuda::cuDnnFusedConvolution(),
+        &cuda::cuDnnFusedContraction()};
     return all;
   }
 

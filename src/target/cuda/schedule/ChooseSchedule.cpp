@@ -97,14 +97,29 @@ private:
   /// reduction reads again and again.
   void launchOperands(Operation *op, Kind kind) {
     if (kind == Kind::Points) {
-      for (const Read &read : readsOf(op, /*throughReductions=*/true).reductions)
-        if (read.value.getDefiningOp() != op)
-          choose(read.value.getDefiningOp());
+      for (const Read &read : readsOf(op, /*throughReductions=*/true).reductions) {
+        Operation *reduction = read.value.getDefiningOp();
+        if (reduction == op)
+          continue;
+        if (isWindowOfEachPoint(read.value, op))
+          launchCostlyOperands(reduction);
+        else
+          choose(reduction);
+      }
       launchCostlyOperands(op);
     } else if (isProduct(kind)) {
       if (std::optional<FusedProduct> fused = fusedProductOf(op))
         launchCostlyOperands(fused->product.op);
     }
+  }
+
+  /// Whether each point of `op` has a window of its own, which is reduced where it is read. Windows
+  /// of products of channels go to tensor cores.
+  bool isWindowOfEachPoint(Value reduction, Operation *op) const {
+    auto generic = cast<linalg::GenericOp>(reduction.getDefiningOp());
+    bool isRead = llvm::hasSingleElement(reduction.getUses());
+    return isRead && isWindow(generic) && !asProduct(generic) &&
+           kernelShape(reduction) == kernelShape(op->getResult(0));
   }
 
   /// Costly values that a reduction reads again and again are computed once.

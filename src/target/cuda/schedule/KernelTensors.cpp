@@ -30,6 +30,26 @@ AffineExpr loopSize(linalg::GenericOp op, unsigned dim) {
   return {};
 }
 
+int64_t elementsFrom(linalg::GenericOp op, unsigned from) {
+  constexpr int64_t kMany = int64_t{1} << 30;
+  int64_t elements = 1;
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  for (unsigned dim : dims) {
+    AffineExpr size = dim < from ? AffineExpr() : loopSize(op, dim);
+    if (dim >= from)
+      elements *= size ? constantValue(size).value_or(kMany) : kMany;
+    if (elements >= kMany)
+      return kMany;
+  }
+  return elements;
+}
+
+bool isWindow(linalg::GenericOp op) {
+  constexpr int64_t kMaxWindow = 64; // elements
+  return op.getNumReductionLoops() > 0 && elementsFrom(op, 0) <= kMaxWindow;
+}
+
 Operation *combinerOf(linalg::GenericOp op) {
   SmallVector<Operation *> combiners;
   if (op.getNumDpsInits() != 1 || !matchReduction(op.getRegionOutputArgs(), 0, combiners) ||

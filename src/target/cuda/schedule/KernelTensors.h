@@ -15,6 +15,12 @@ inline constexpr int64_t kWarp = 32; // threads
 /// How many positions a loop has, as an expression of the symbols; null if that is unknown.
 mlir::AffineExpr loopSize(mlir::linalg::GenericOp op, unsigned dim);
 
+/// How many elements the loops of a reduction from `from` on reduce; many if that is not known.
+int64_t elementsFrom(mlir::linalg::GenericOp op, unsigned from);
+/// Whether an operation reduces a few elements, of a known number, for each of its points: windows
+/// of pooling and of depthwise convolutions.
+bool isWindow(mlir::linalg::GenericOp op);
+
 /// How a reduction's partial results are combined; null if that is not one operation.
 mlir::Operation *combinerOf(mlir::linalg::GenericOp op);
 /// `combiner` of two values.

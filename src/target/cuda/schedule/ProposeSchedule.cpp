@@ -24,6 +24,15 @@ Schedule points(Operation *op) {
   Schedule schedule;
   schedule.threads = kPointThreads;
   schedule.vector = vectorOf(op, pointsOf(op)->maxVector);
+  // Windows take long: rather more threads than wide ones.
+  constexpr int64_t kEnoughThreads = 1 << 16;
+  if (readsOf(op).reductions.empty())
+    return schedule;
+  int64_t points = 1;
+  for (AffineExpr size : *kernelShape(op->getResult(0)))
+    points *= constantSize(size).value_or(kEnoughThreads);
+  while (schedule.vector > 1 && points / schedule.vector < kEnoughThreads)
+    schedule.vector /= 2;
   return schedule;
 }
 

@@ -116,6 +116,7 @@ private:
 
   Pack generic(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> point);
   Pack reduction(mlir::linalg::GenericOp op, Point loops, llvm::ArrayRef<mlir::AffineExpr> point);
+  Pack window(mlir::linalg::GenericOp op, Point &loops, unsigned from, Pack sums);
   Pack body(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> loops,
             llvm::ArrayRef<mlir::Value> accumulators);
   Pack pad(mlir::tensor::PadOp op, llvm::ArrayRef<mlir::AffineExpr> point);
