@@ -57,6 +57,13 @@ def assert_close(
     assert not words, f"{what}: {words}" if what else words
 
 
+def assert_same(found: object, expected: object) -> None:
+    """Fails if `found` differs from `expected` in any element, in shape or in type."""
+    __tracebackhide__ = True
+    np.testing.assert_array_equal(found, expected)
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+
+
 def _wide(values: np.ndarray) -> type:
     return np.complex128 if np.iscomplexobj(values) else np.float64
 

@@ -112,7 +112,8 @@ def add_compiler(kit: Path, build: Path) -> None:
     shutil.copytree(root / "test/gpu", kit / "tests", ignore=shutil.ignore_patterns(".*", "__*"))
     shutil.copy(root / "cases/torch_models.py", kit / "cases")
     shutil.copy(root / "examples/digits/digits.onnx", kit / "tests")
-    shutil.copy(root / "bench/gpu/torch_times.py", kit)
+    for name in ("torch_times.py", "models.py"):
+        shutil.copy(root / "bench/gpu" / name, kit)
 
 
 def main() -> int:

@@ -12,6 +12,7 @@ import argparse
 import copy
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -91,9 +92,13 @@ def steps_of(call: Call) -> list[str]:
     seen = []
     run = _execute.Runnable.__call__
 
-    def record(self: _execute.Runnable, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-        seen.append((self.model, inputs))
-        return run(self, inputs)
+    def record(
+        self: _execute.Runnable, inputs: list[torch.Tensor], known: Any = None, place: int = 0
+    ) -> Any:
+        seen.append(
+            (self.model, [*inputs[:place], *(known.values if known else []), *inputs[place:]])
+        )
+        return run(self, inputs, known, place)
 
     _execute.Runnable.__call__ = record
     try:

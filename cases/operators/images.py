@@ -61,6 +61,26 @@ def resize_cases() -> list[Case]:
         resize(x, scales=(1, 2, 2, 2), mode="nearest", label="repeated channels"),
         resize(x, sizes=(2, 3, 10, 14), mode="nearest", label="repeated sizes"),
     ]  # fmt: skip
+    # Whole scales, whose places have weights that repeat.
+    cases += [
+        resize(
+            x, scales=(1, 1, *scales), mode=mode, coordinate_transformation_mode=how,
+            label=f"phases {mode} {how} {scales}",
+        )
+        for mode, how, scales in itertools.product(
+            ("linear", "cubic"), ("half_pixel", "asymmetric", "half_pixel_symmetric"), ((2, 3), (1, 4), (5, 2))
+        )
+    ] + [
+        resize(normal(2, 3, 4), scales=(1, 1, 3), mode="linear", label="phases 1d"),
+        resize(normal(1, 2, 2, 3, 4), scales=(1, 1, 2, 1, 3), mode="linear", label="phases 3d"),
+        resize(normal(1, 2, 1, 1), scales=(1, 1, 4, 2), mode="linear", label="phases of one pixel"),
+        resize(x, sizes=(2, 3, 40, 14), mode="linear", label="phases sizes"),
+        resize(x, scales=(1, 1, 2, 1.5), mode="linear", label="phases along one axis"),
+        resize(
+            f32(np.inf, 1, -2, 3, 0, 5).reshape(1, 1, 2, 3), scales=(1, 1, 2, 2), mode="linear",
+            label="phases infinity",
+        ),
+    ]  # fmt: skip
     cases += [
         resize(x, sizes=(2, 3, 3, 4), mode=mode, antialias=1, label=f"{mode} antialias")
         for mode in ("linear", "cubic")

@@ -57,4 +57,50 @@ def channels() -> Iterator[str]:
         yield f"[{results}] = batch_norm2d_backward({backward})"
 
 
-FAMILIES = (convolutions, pools, channels)
+def recurrences() -> Iterator[str]:
+    data = f"{counting(2, 6, ' %% 5 - 2')} * 0.3, {counting(5, 12, ' %% 7 - 3')} * 0.2, {counting(1, 12)} * 0.05"
+    states = f"{counting(2, 3)} * 0.1, {counting(2, 3)} * 0.2 - 0.5"
+    for sequences, columns in (("TRUE", 9), ("FALSE", 3)):
+        for results in (
+            "y, a, b, d, e",
+            "a, y, b, d, e",
+            "a, b, y, d, e",
+            "a, b, d, y, e",
+            "a, b, d, e, y",
+        ):
+            yield f"[{results}] = lstm({data}, {states}, {sequences})"
+        forward = f"[o, s, c1, c2, c3] = lstm({data}, {states}, {sequences})"
+        gradients = f"{counting(2, columns)} * 0.1, {counting(2, 3)} * 0.3, c1, c2, c3"
+        for results in (
+            "y, a, b, d, e",
+            "a, y, b, d, e",
+            "a, b, y, d, e",
+            "a, b, d, y, e",
+            "a, b, d, e, y",
+        ):
+            yield f"{forward}\n[{results}] = lstm_backward({data}, {states}, {sequences}, {gradients})"
+
+
+def transforms() -> Iterator[str]:
+    for rows, cols in ((1, 8), (8, 1), (4, 4), (2, 16), (1, 1), (3, 4)):
+        re, im = counting(rows, cols, " %% 5"), counting(rows, cols, " %% 3 - 1")
+        for results in ("y, a", "a, y"):
+            yield f"[{results}] = fft({re})"
+            yield f"[{results}] = ifft({re}, {im})"
+            yield f"[{results}] = fft_linearized({re})"
+            yield f"[{results}] = ifft_linearized({re}, {im})"
+
+
+def labelled_products() -> Iterator[str]:
+    a, b, square = counting(2, 3, " - 4"), counting(3, 2, " %% 4"), counting(3, 3, " %% 5")
+    yield f'y = einsum("ij,jk->ik", {a}, {b})'
+    yield f'y = einsum("ij,ij->", {a}, {a})'
+    yield f'y = einsum("ij->ji", {a})'
+    yield f'y = einsum("ij,ik->jk", {a}, {a})'
+    yield f'y = einsum("ii->i", {square})'
+    yield f'y = einsum("ij,jk,kl->il", {square}, {square}, {square})'
+    yield f"y = sqrtMatrixJava(({square}) %*% t({square}))"
+    yield 'y = sqrtMatrixJava(matrix("4 1 1 3", 2, 2))'
+
+
+FAMILIES = (convolutions, pools, channels, recurrences, transforms, labelled_products)

@@ -24,7 +24,7 @@ SHOWN = (
     "dev",
     "CMakePresets.json",
     "pyproject.toml",
-    "src/driver/Model.cpp",
+    "src/driver/models/Model.cpp",
     "examples/digits/classify.py",
     "examples/digits/digits.onnx",
     "examples/digits/held_back_images.npy",

@@ -16,7 +16,7 @@ Programs can also be written as tensor expressions (`hr.compute`, `hr.compile`):
 Code written for onnxruntime runs with `hr.InferenceSession` instead of its own.
 """
 
-from headrace import _functions, distributed
+from headrace import _functions, algorithms, distributed
 from headrace._core import __version__
 from headrace._device import DeviceArray, to_cuda
 from headrace._explanation import Explanation
@@ -101,6 +101,8 @@ from headrace.errors import (
     TypeMismatchError,
     UnsupportedError,
 )
+from headrace.matrices._functions import read
+from headrace.matrices._matrix import Matrix, evaluate, matrix
 
 __all__ = [
     "Axis",
@@ -124,6 +126,7 @@ __all__ = [
     "IoError",
     "Knob",
     "LaunchSchedule",
+    "Matrix",
     "MissingInputError",
     "Model",
     "ModelMetadata",
@@ -151,6 +154,7 @@ __all__ = [
     "__version__",
     "forward_backward",
     "abs",
+    "algorithms",
     "all",
     "any",
     "axis",
@@ -158,6 +162,7 @@ __all__ = [
     "compile",
     "compute",
     "distributed",
+    "evaluate",
     "get_all_providers",
     "get_available_providers",
     "get_device",
@@ -166,6 +171,7 @@ __all__ = [
     "intrinsic",
     "knob",
     "load",
+    "matrix",
     "max",
     "min",
     "module",
@@ -175,6 +181,7 @@ __all__ = [
     "pow",
     "prod",
     "quantize",
+    "read",
     "recipe_difference",
     "reducer",
     "scan",
@@ -196,3 +203,12 @@ __all__ = [
     "write_script_package",
 ]
 __all__ += _functions.__all__
+
+
+def __getattr__(name: str) -> object:
+    """`headrace.sklearn` is imported when it is first used, since it needs scikit-learn."""
+    if name == "sklearn":
+        import importlib
+
+        return importlib.import_module("headrace.sklearn")
+    raise AttributeError(f"module 'headrace' has no attribute '{name}'")

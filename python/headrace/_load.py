@@ -135,6 +135,7 @@ def write_package(
     recipe: str = "",
     accelerator: str | os.PathLike[str] = "",
     samples: Sequence[Mapping[str, Any]] = (),
+    given: Sequence[str] = (),
 ) -> None:
     """Compile ONNX models ahead of time into one package, which runs without the compiler.
 
@@ -144,6 +145,8 @@ def write_package(
     `recipe` is that of `load`, for one model; `expansion` and `accelerator` apply to all models.
     `samples` are inputs by name that models split into several programs are tried with: sizes that
     differ between them stay dynamic. Without samples, random numbers of three sizes are tried.
+    `given` names parameters, buffers or initializers of a model that are inputs of its program: a
+    buffer that the model changes is given to a call as the call before returned it (`new_NAME`).
 
     >>> hr.write_package("examples/digits/digits.onnx", "digits.hrpkg")
     >>> logits = hr.load("digits.hrpkg")(images)
@@ -159,4 +162,5 @@ def write_package(
         recipe,
         accelerator,
         [{name: to_any_value(value, name) for name, value in sample.items()} for sample in samples],
+        list(given),
     )

@@ -114,7 +114,7 @@ class Model:
         True
         """
         model, arranged = self._bind(args, kwargs)
-        if model._core.staged:
+        if model._core.is_split:
             values = model._core.reference_values(model._given(arranged), keep_double)
             return self._pack([from_value(value) for value in values])
         values = model._core.reference(arranged, model._convert, keep_double)
@@ -124,9 +124,9 @@ class Model:
         """Compile for the shapes of these inputs, as a call would, but do not run. Returns the
         model.
 
-        A staged model (`staged`) is run: its programs depend on values.
+        A model that is split into several programs (`is_split`) is run: they depend on values.
         """
-        if self._core.staged:
+        if self._core.is_split:
             self._run(self._arrange(args, kwargs))
             return self
         self._core.compile(self._arrange(args, kwargs), self._convert)
@@ -258,13 +258,18 @@ class Model:
         return Model(self._core.to(target), self._maker)
 
     @property
-    def staged(self) -> bool:
+    def is_split(self) -> bool:
         """Whether the model is split into several programs (graph breaks).
 
         A model is split if shapes, control flow or constants depend on data. Its programs are
-        compiled as a call reaches them; it has no gradient and no package.
+        compiled as a call reaches them.
         """
-        return self._core.staged
+        return self._core.is_split
+
+    @property
+    def staged(self) -> bool:
+        """The former name of `is_split`."""
+        return self.is_split
 
     def _given(self, values: list[Any]) -> list[Any]:
         return [
@@ -294,7 +299,7 @@ class Model:
     def _run(self, values: list[Any], stop: _core.StopFlag | None = None) -> list[Any]:
         if self._tuning is not None:
             self._tuning.called(self, values)
-        if self._core.staged:
+        if self._core.is_split:
             return self._run_values(values, stop=stop)
         if self._core.on_device:
             outputs = _device.run(self._core, values, self._convert)

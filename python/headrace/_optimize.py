@@ -94,13 +94,16 @@ class Optimizer:
         """Possible steps by the time that they save, the most first, then the others.
 
         Each is a dict: `step` as `apply` takes it, `verb`, `kernels` that it is about, `legal`,
-        `why_not`, `saved_us`, the figures `after` it, `dropped` and `added` lines of the recipe,
-        and the complete `recipe`. With `verb` ("fuse", "layout", ..., "schedule"), steps of one kind.
+        `why_not`, `saved_us`, the figures `after` it, `dropped` and `added` lines of the recipe.
+        With `verb` ("fuse", "layout", ..., "schedule"), steps of one kind.
         """
         return json.loads(self._core.list(verb))
 
     def predict(self, step: str) -> dict[str, Any]:
-        """What a step would change, as `steps` has it; the program stays as it is."""
+        """What a step would change, as `steps` has it, and the complete `recipe` after it.
+
+        The program stays as it is.
+        """
         return json.loads(self._core.predict(step))
 
     def apply(self, step: str) -> dict[str, Any]:
@@ -114,6 +117,20 @@ class Optimizer:
         9
         """
         return json.loads(self._core.apply(step))
+
+    @property
+    def saved(self) -> str:
+        """The recipe with the steps that led to it as comments, for a file or for `replay`."""
+        return self._core.saved("steps")
+
+    def replay(self, saved: str) -> list[tuple[str, str]]:
+        """Do the steps of a recipe that `saved` or `headrace optimize --save` wrote.
+
+        Steps whose operators this program has by name are done as they are. In another program they
+        are done wherever it has operators of equal structure; returns those that were not possible
+        there, with the reasons.
+        """
+        return [*self._core.replay(saved)]
 
     def undo(self) -> bool:
         """Go back to the state before the last step; False if there is none."""

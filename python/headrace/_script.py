@@ -19,10 +19,13 @@ def script(
     arguments: Mapping[str, Any] | None = None,
     script_path: Sequence[str | os.PathLike[str]] = (),
     compile: str = "auto",
+    inputs: Sequence[str] = (),
+    results: Sequence[str] = (),
 ) -> Script:
     """A script from its text, or from a file if `source` is a path object.
 
-    `arguments` are the values of the script's `$name`s. Functions that it does not define are
+    `inputs` names the variables that positional arguments of a call are, `results` those that a
+    call returns, and nothing else is computed; by default all. `arguments` are the values of the script's `$name`s. Functions that it does not define are
     looked up in the directories of `script_path` and of HEADRACE_SCRIPT_PATH. `compile` says when
     blocks are compiled: "auto" (if it pays), "always", or "never". Raises `InvalidScriptError`,
     with line and column.
@@ -30,6 +33,9 @@ def script(
     >>> scaled = hr.script("Y = X * 2; total = sum(Y)")
     >>> scaled(X=[[1.0, 2.0]])["total"]
     6.0
+    >>> total = hr.script("y = sum(X * X)", inputs=["X"], results=["y"])
+    >>> total([[1.0, 2.0]]).y
+    5.0
     """
     name, text = "script", source
     if not isinstance(source, str):
@@ -39,9 +45,9 @@ def script(
         except OSError as error:
             raise IoError(f"{name}: cannot read the script: {error.strerror}") from error
     folders = [os.fspath(folder) for folder in script_path]
-    session = _core.script(name, text, folders, compile, print)
+    session = _core.script(name, text, folders, compile, print, list(results))
     given = {str(key): _as_text(value) for key, value in (arguments or {}).items()}
-    return Script(session, given, (name, text, folders))
+    return Script(session, given, (name, text, folders), tuple(inputs))
 
 
 def write_script_package(
@@ -104,20 +110,31 @@ class Script:
         session: Any,
         arguments: dict[str, str],
         source: tuple[str, str, list[str]] | None = None,
+        inputs: tuple[str, ...] = (),
     ) -> None:
         self._session = session
         self._arguments = arguments
         self._source = source  # None if it is from a package
+        self._inputs = inputs
 
     def with_arguments(self, **arguments: Any) -> Script:
         """This script with values for its `$name`s."""
         texts = {name: _as_text(value) for name, value in arguments.items()}
-        return Script(self._session, {**self._arguments, **texts}, self._source)
+        return Script(self._session, {**self._arguments, **texts}, self._source, self._inputs)
 
-    def __call__(self, **variables: Any) -> Variables:
+    def __call__(self, *values: Any, **variables: Any) -> Variables:
         """Run the script on the variables that it starts from; returns the variables that it
-        leaves.
+        leaves. Positional arguments are the variables that `inputs` of `headrace.script` names.
         """
+        if len(values) > len(self._inputs):
+            raise InvalidArgumentError(
+                f"expected at most {len(self._inputs)} positional arguments "
+                f"({', '.join(self._inputs) or 'no inputs are named'}), got {len(values)}"
+            )
+        for name, value in zip(self._inputs, values, strict=False):
+            if name in variables:
+                raise InvalidArgumentError(f"variable '{name}' is given twice")
+            variables[name] = value
         inputs = {name: _to_value(name, value) for name, value in variables.items()}
         return Variables(self._session.run(inputs, self._arguments))
 
@@ -137,6 +154,7 @@ class Script:
 
 class Variables(Mapping[str, Any]):
     """The variables of a script after a run, a mapping. Each is converted when it is first read.
+    `left["w"]` is `left.w`, too, if the name is not one of a mapping's methods.
 
     Matrices are NumPy arrays of rank 2, or SciPy CSR matrices if the script has them in sparse
     form; lists are lists of (name, value), frames dicts of columns.
@@ -154,6 +172,11 @@ class Variables(Mapping[str, Any]):
             self._read[name] = _from_value(self._variables.get(name))
         return self._read[name]
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._names:
+            raise AttributeError(f"the script leaves no variable '{name}'")
+        return self[name]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 
@@ -169,6 +192,8 @@ def _to_value(name: str, value: Any) -> Any:
         return value
     if isinstance(value, np.generic) and value.ndim == 0:
         return value.item()
+    if hasattr(value, "_value") and hasattr(value, "_ref"):  # a lazy matrix
+        return value._value()
     if _frames.is_frame(value):
         return _frames.to_parts(name, value)
     if hasattr(value, "tocsr"):

@@ -88,7 +88,7 @@ class InferenceSession:
     ) -> list[Any]:
         """Run the model; returns the named outputs in that order, or all of them for None.
 
-        Values that only other outputs need are not computed if the model is staged.
+        Values that only other outputs need are not computed if the model is split.
         """
         names = self._names(output_names)
         outputs = self._outputs(names, input_feed, run_options)
@@ -242,7 +242,7 @@ class InferenceSession:
             begin = time.perf_counter_ns()
             results, steps = model._run_profiled(values, stop)
             trace.add_run(begin, steps)
-        elif model.staged:
+        elif model.is_split:
             results = model._run_values(values, [spec.name in names for spec in specs], stop)
         elif memory and can_write_directly(specs, memory, values):
             return dict(

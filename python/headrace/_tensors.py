@@ -28,15 +28,20 @@ class TensorRunner:
         self.dtypes = [getattr(torch, NUMPY_NAMES[spec[1]]) for spec in core.outputs]
         self.dtypes.append(torch.uint8)  # of temporaries, at -1
 
-    def __call__(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Of the declared types; those not on the device, or not in C order, are copied."""
+    def __call__(
+        self, tensors: Sequence[torch.Tensor], known: Any = None, place: int = 0
+    ) -> list[torch.Tensor]:
+        """Of the declared types; those not on the device, or not in C order, are copied.
+
+        `known` has the pointers and shapes of further inputs, from `place` on.
+        """
         inputs = [self.there(x).contiguous().resolve_neg() for x in tensors]
-        return self.enqueue(
-            [x.data_ptr() for x in inputs],
-            [x.shape for x in inputs],
-            self.stream(),
-            self.allocate,
-        )
+        pointers = [x.data_ptr() for x in inputs]
+        shapes = [x.shape for x in inputs]
+        if known is not None:
+            pointers[place:place] = known.pointers
+            shapes[place:place] = known.shapes
+        return self.enqueue(pointers, shapes, self.stream(), self.allocate)
 
     def there(self, x: torch.Tensor) -> torch.Tensor:
         return x if x.is_cuda else x.to(self.device, non_blocking=True)

@@ -45,7 +45,7 @@ class Session:
         if not keeps and text.strip() and not STATEMENT.match(text):
             text = f"print({text.strip().rstrip(';')})"
         whole = "\n".join([*self.definitions, text])
-        session = _core.script("repl", whole, self.script_path, "auto", self.write)
+        session = _core.script("repl", whole, self.script_path, "auto", self.write, [])
         self.variables = session.run({}, {}, self.variables)
         if keeps:
             self.definitions.append(text)

@@ -17,6 +17,7 @@ void registerSettings(nanobind::module_ &module);
 void registerModel(nanobind::module_ &module);
 void registerDeviceArrays(nanobind::module_ &module);
 void registerScript(nanobind::module_ &module);
+void registerMatrices(nanobind::module_ &module);
 void registerExploration(nanobind::module_ &module);
 void registerQuantize(nanobind::module_ &module);
 void registerOptimize(nanobind::module_ &module);

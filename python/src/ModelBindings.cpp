@@ -74,13 +74,13 @@ nb::list valueSpecsToPython(const std::vector<ValueSpec> &specs) {
 }
 
 nb::list inputsToPython(const Model &model) {
-  return model.isStaged() ? valueSpecsToPython(model.inputValues())
-                          : specsToPython(model.inputs(), model.symbols());
+  return model.isSplit() ? valueSpecsToPython(model.inputValues())
+                         : specsToPython(model.inputs(), model.symbols());
 }
 
 nb::list outputSpecsToPython(const Model &model) {
-  return model.isStaged() ? valueSpecsToPython(model.outputValues())
-                          : specsToPython(model.outputs(), model.symbols());
+  return model.isSplit() ? valueSpecsToPython(model.outputValues())
+                         : specsToPython(model.outputs(), model.symbols());
 }
 
 // As the model's file declares them: inputs, outputs and inputs with defaults.
@@ -137,11 +137,11 @@ nb::list referenceValues(Model &model, const nb::list &values, bool keepDouble) 
 // how often it ran.
 nb::tuple runProfiled(Model &model, const nb::list &values, const StopFlag *stop) {
   std::vector<RuntimeValue> inputs = valuesFromPython(values);
-  std::vector<StageStep> steps;
+  std::vector<ProfiledStep> steps;
   std::vector<RuntimeValue> outputs =
       unlocked([&] { return model.runProfiled(inputs, steps); }, stop);
   nb::list list;
-  for (const StageStep &step : steps)
+  for (const ProfiledStep &step : steps)
     list.append(nb::make_tuple(step.name, step.operators, step.routine, step.microseconds,
                                step.bytes, step.operations, step.runs));
   return nb::make_tuple(valuesToPython(std::move(outputs)), list);
@@ -309,7 +309,7 @@ void writePackage(const std::vector<std::filesystem::path> &models,
                   const std::vector<std::string> &processors, const std::string &expansion,
                   const std::vector<std::pair<std::string, int64_t>> &sizes,
                   const std::string &recipe, const std::filesystem::path &accelerator,
-                  const std::vector<nb::dict> &samples) {
+                  const std::vector<nb::dict> &samples, const std::vector<std::string> &given) {
   PackageSettings settings;
   std::vector<std::map<std::string, RuntimeValue>> values;
   for (const nb::dict &sample : samples)
@@ -324,6 +324,7 @@ void writePackage(const std::vector<std::filesystem::path> &models,
   settings.sizes = sizes;
   settings.recipe = recipe;
   settings.accelerator = accelerator.string();
+  settings.givenInputs = given;
   unlocked([&] { CompiledPackage::compile(models, settings).writePackage(output); });
 }
 
@@ -367,7 +368,7 @@ void registerModel(nb::module_ &module) {
       .def_prop_ro("name", &Model::name)
       .def_prop_ro("inputs", &inputsToPython)
       .def_prop_ro("outputs", &outputSpecsToPython)
-      .def_prop_ro("staged", &Model::isStaged)
+      .def_prop_ro("is_split", &Model::isSplit)
       .def_prop_ro(
           "weights",
           [](const Model &model) { return specsToPython(model.weights(), model.symbols()); })

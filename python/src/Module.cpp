@@ -13,6 +13,7 @@ NB_MODULE(_core, module) {
   headrace::python::registerSettings(module);
   headrace::python::registerModel(module);
   headrace::python::registerScript(module);
+  headrace::python::registerMatrices(module);
   headrace::python::registerExploration(module);
   headrace::python::registerQuantize(module);
   headrace::python::registerOptimize(module);

@@ -6,8 +6,10 @@
 #include "optimize/Measure.h"
 #include "optimize/Optimizer.h"
 #include "optimize/ReportJson.h"
+#include "optimize/SavedSteps.h"
 #include "optimize/Search.h"
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -66,6 +68,16 @@ void registerOptimize(nb::module_ &module) {
       .def("apply",
            [](Optimizer &o, const std::string &step) {
              return unlocked([&] { return text(optimize::json(o.apply(step))); });
+           })
+      .def("saved",
+           [](const Optimizer &o, const std::string &title) { return savedRecipe(o, title); })
+      .def("replay",
+           [](Optimizer &o, const std::string &saved) {
+             std::vector<std::pair<std::string, std::string>> refused;
+             for (const optimize::RefusedStep &each :
+                  unlocked([&] { return replaySteps(o, saved); }))
+               refused.emplace_back(each.step, each.reason);
+             return refused;
            })
       .def("undo", [](Optimizer &o) { return unlocked([&] { return o.undo(); }); })
       .def("redo", [](Optimizer &o) { return unlocked([&] { return o.redo(); }); })

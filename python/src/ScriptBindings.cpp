@@ -1,11 +1,10 @@
 #include "driver/package/PackageCompiler.h"
 #include "driver/programs/SegmentCompiler.h"
 
-#include "Arrays.h"
 #include "Bindings.h"
 #include "Interpreter.h"
+#include "ScriptValues.h"
 #include "script/PackagedScript.h"
-#include "script/host/Frame.h"
 #include "script/language/Builtins.h"
 #include "script/language/Parser.h"
 #include "verify/ScriptVerification.h"
@@ -22,95 +21,13 @@ namespace headrace::python {
 
 namespace {
 
-using script::List;
 using script::ScriptSession;
-using script::Value;
 using Variables = ScriptSession::Variables;
 
 /// The variables after a run: a class of its own, so that they are converted one by one.
 struct Results {
   Variables variables;
 };
-
-Tensor arrayFromPython(nb::handle value, DType type, size_t rank) {
-  TensorSpec spec{"a matrix", type, std::vector<DimExpr>(rank)};
-  nb::object fail = nb::cpp_function([](nb::object, size_t) -> nb::object {
-    throw InternalError("an array that was not converted");
-  });
-  return tensorFromPython(value, spec, 0, fail);
-}
-
-/// A variable from headrace._script: a scalar, an f64 array of rank 2, the parts of a sparse matrix
-/// (rows, columns, offsets, indices, values), or those of a frame.
-Value frameFromPython(const nb::tuple &parts);
-Value valueFromPython(nb::handle value) {
-  if (nb::isinstance<nb::bool_>(value))
-    return nb::cast<bool>(value);
-  if (nb::isinstance<nb::int_>(value))
-    return nb::cast<int64_t>(value);
-  if (nb::isinstance<nb::float_>(value))
-    return nb::cast<double>(value);
-  if (nb::isinstance<nb::str>(value))
-    return nb::cast<std::string>(value);
-  if (nb::isinstance<nb::tuple>(value)) {
-    auto parts = nb::cast<nb::tuple>(value);
-    if (nb::isinstance<nb::str>(parts[0]))
-      return frameFromPython(parts);
-    return inPreferredFormat(CsrMatrix::fromArrays(
-        nb::cast<int64_t>(parts[0]), nb::cast<int64_t>(parts[1]),
-        arrayFromPython(parts[2], DType::I64, 1), arrayFromPython(parts[3], DType::I64, 1),
-        arrayFromPython(parts[4], DType::F64, 1)));
-  }
-  return arrayFromPython(value, DType::F64, 2);
-}
-
-/// ("frame", rows, [(name, type, cells)]): a cell is a str, or None.
-Value frameFromPython(const nb::tuple &parts) {
-  script::Frame frame{nb::cast<int64_t>(parts[1]), {}};
-  for (nb::handle entry : nb::cast<nb::list>(parts[2])) {
-    auto column = nb::cast<nb::tuple>(entry);
-    auto type = nb::cast<std::string>(column[1]);
-    auto known = script::columnTypeNamed(type);
-    if (!known)
-      throw InternalError("'" + type + "' is not a type of columns");
-    script::FrameColumn texts{nb::cast<std::string>(column[0]), script::ColumnType::String,
-                              nb::cast<std::vector<script::FrameCell>>(column[2])};
-    frame.columns.push_back(script::converted(texts, *known));
-  }
-  return std::make_shared<const script::Frame>(std::move(frame));
-}
-
-nb::object frameToPython(const script::Frame &frame) {
-  nb::list columns;
-  for (const script::FrameColumn &column : frame.columns)
-    columns.append(
-        nb::make_tuple(column.name, std::string(nameOf(column.type)), nb::cast(column.cells)));
-  return nb::make_tuple("frame", frame.rows, columns);
-}
-
-nb::object valueToPython(const Value &value) {
-  if (auto *whole = value.as<int64_t>())
-    return nb::cast(*whole);
-  if (auto *real = value.as<double>())
-    return nb::cast(*real);
-  if (auto *truth = value.as<bool>())
-    return nb::cast(*truth);
-  if (auto *text = value.as<std::string>())
-    return nb::cast(*text);
-  if (auto *list = value.as<std::shared_ptr<const List>>()) {
-    nb::list entries;
-    for (const auto &[name, entry] : (*list)->entries)
-      entries.append(nb::make_tuple(name, valueToPython(entry)));
-    return entries;
-  }
-  if (auto *frame = value.as<script::FramePtr>())
-    return frameToPython(**frame);
-  if (const CsrMatrix *sparse = value.sparse())
-    return nb::make_tuple(sparse->rows(), sparse->cols(), tensorToNumpy(sparse->offsetArray()),
-                          tensorToNumpy(sparse->columnArray()),
-                          tensorToNumpy(sparse->valuesArray()));
-  return tensorToNumpy(denseOf(*value.matrix()));
-}
 
 script::CompileWhen compileWhen(const std::string &name) {
   if (name == "auto")
@@ -142,14 +59,16 @@ std::function<void(const std::string &)> printer(nb::callable print) {
 Variables variablesFromPython(const nb::dict &inputs) {
   Variables variables;
   for (auto [name, value] : inputs)
-    variables.emplace(nb::cast<std::string>(name), valueFromPython(value));
+    variables.emplace(nb::cast<std::string>(name), scriptValueFromPython(value));
   return variables;
 }
 
 std::unique_ptr<ScriptSession> makeSession(const std::string &name, const std::string &text,
                                            const std::vector<std::filesystem::path> &scriptPath,
-                                           const std::string &compile, nb::callable print) {
+                                           const std::string &compile, nb::callable print,
+                                           std::vector<std::string> results) {
   script::ScriptOptions options;
+  options.results = std::move(results);
   options.scriptPath = withDefaults(scriptPath);
   options.settings.compile = compileWhen(compile);
   options.settings.code = script::makeSegmentCompiler({});
@@ -239,7 +158,7 @@ void registerScript(nb::module_ &module) {
              return names;
            })
       .def("get", [](const Results &results, const std::string &name) {
-        return valueToPython(results.variables.at(name));
+        return scriptValueToPython(results.variables.at(name));
       });
   nb::class_<ScriptSession>(module, "ScriptSession")
       .def(

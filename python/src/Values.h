@@ -1,4 +1,4 @@
-// Values of models that run in stages, as Python objects.
+// Values of models that are split into several programs, as Python objects.
 //
 // A tensor is (element type, array), a tensor of strings ("string", shape, list), a sequence a
 // list, nothing None; headrace/_values.py turns them into what users see. A map comes as ("map",

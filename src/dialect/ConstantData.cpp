@@ -9,7 +9,10 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 using namespace mlir;
 
@@ -128,6 +131,29 @@ ElementsAttr tensorAttribute(const Tensor &tensor, RankedTensorType type) {
       values.push_back(byte != 0);
     return DenseElementsAttr::get(type, values);
   }
+  return ConstantPool::of(type.getContext()).add(tensor, type);
+}
+
+/// Zeros that all unknown constants share. The system gives memory to pages that are written only.
+static const void *zeros(size_t bytes) {
+  static std::mutex mutex;
+  static std::vector<std::unique_ptr<void, decltype(&std::free)>> blocks; // none is ever given back
+  static size_t held = 0;
+  std::lock_guard lock(mutex);
+  if (bytes > held) {
+    held = std::max(bytes, 2 * held);
+    blocks.emplace_back(std::calloc(held, 1), &std::free);
+    if (!blocks.back())
+      throw std::bad_alloc();
+  }
+  return blocks.back().get();
+}
+
+ElementsAttr unknownConstant(RankedTensorType type) {
+  DType dtype = toDType(type.getElementType());
+  Shape shape(type.getShape().begin(), type.getShape().end());
+  size_t bytes = static_cast<size_t>(elementCount(shape)) * sizeOf(dtype);
+  Tensor tensor = Tensor::borrow(dtype, std::move(shape), zeros(bytes), nullptr);
   return ConstantPool::of(type.getContext()).add(tensor, type);
 }
 

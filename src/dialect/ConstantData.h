@@ -16,4 +16,12 @@ Tensor constantTensor(mlir::ElementsAttr attribute);
 /// elements are stored once; large tensors are not copied: the attribute keeps their owner alive.
 mlir::ElementsAttr tensorAttribute(const Tensor &tensor, mlir::RankedTensorType type);
 
+/// On a program that is planned and never run: large constants that its passes would make have no
+/// elements of their own.
+inline constexpr llvm::StringLiteral kForecastAttr = "hr.forecast";
+
+/// A constant of which only the type is known, for such a program. Its elements read as zeros; it
+/// takes no memory, and is not equal to any other constant.
+mlir::ElementsAttr unknownConstant(mlir::RankedTensorType type);
+
 } // namespace headrace

@@ -7,16 +7,16 @@
 #include "dialect/SymbolicShape.h"
 #include "driver/CompiledConstants.h"
 #include "driver/CompilerMemory.h"
+#include "driver/Predict.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RecipePhases.h"
 #include "driver/RunPasses.h"
-#include "driver/machine/Predict.h"
-#include "driver/tuning/TunedSchedules.h"
+#include "driver/TunedSchedules.h"
 #include "runtime/system/Error.h"
 #include "transform/choices/Choices.h"
+#include "transform/kernels/KernelStages.h"
 #include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/KernelStages.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -174,7 +174,7 @@ LoweredProgram Compiler::described(ModuleOp program) {
   KernelNames names;
   auto launches = entryFunction(program).getOps<hr::LaunchOp>();
   auto launch = launches.begin();
-  result.notes.recipe = writtenRecipe(program);
+  result.notes.recipe = writtenRecipe(program, hashOf(targets.wanted.machine().rates));
   result.program = buildProgram(entryFunction(program));
   result.program.name = modelName;
   std::vector<std::string> elsewhere = reasonsElsewhere(entryFunction(program));
@@ -300,13 +300,14 @@ LoweredProgram Compiler::packagedCode(ModuleOp program, const KeptByTarget &kept
   return result;
 }
 
-std::vector<double> Compiler::predict(ModuleOp program, ArrayRef<int64_t> symbols, int threads) {
+std::vector<KernelPrediction> Compiler::predict(ModuleOp program, ArrayRef<int64_t> symbols,
+                                                int threads) {
   runPhases(program, "schedule");
-  std::vector<double> microseconds;
+  std::vector<KernelPrediction> predictions;
   for (const StepPrediction &step :
        predictSteps(buildProgram(entryFunction(program)), program, targets, symbols, threads))
-    microseconds.push_back(step.estimate.microseconds);
-  return microseconds;
+    predictions.push_back(step.report());
+  return predictions;
 }
 
 /// The kernels of a scheduled program on one thread, with size hints.
@@ -317,15 +318,8 @@ static std::vector<KernelPrediction> predictionsOf(ModuleOp program, const Targe
   for (auto [i, symbol] : llvm::enumerate(steps.symbols))
     symbols.push_back(std::max(symbol.min, sizes.of(static_cast<unsigned>(i))));
   std::vector<KernelPrediction> result;
-  for (StepPrediction &step : predictSteps(steps, program, targets, symbols, /*threads=*/1)) {
-    const Estimate &time = step.estimate;
-    result.push_back({time.microseconds,
-                      {{"memory", time.memory},
-                       {"cache", time.cache},
-                       {"arithmetic", time.arithmetic},
-                       {"calls", time.calls}},
-                      std::move(step.least)});
-  }
+  for (const StepPrediction &step : predictSteps(steps, program, targets, symbols, /*threads=*/1))
+    result.push_back(step.report());
   return result;
 }
 

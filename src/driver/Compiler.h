@@ -52,9 +52,10 @@ public:
   /// compilations; none of this one is kept for later ones either.
   LoweredProgram compileLaidOut(mlir::ModuleOp program, AotCode &code);
 
-  /// Microseconds of each step by the target's cost model, on `threads` threads; runs the phases up
-  /// to `schedule`.
-  std::vector<double> predict(mlir::ModuleOp program, llvm::ArrayRef<int64_t> symbols, int threads);
+  /// Each step as the target's cost model expects it to run, on `threads` threads; runs the phases
+  /// up to `schedule`.
+  std::vector<KernelPrediction> predict(mlir::ModuleOp program, llvm::ArrayRef<int64_t> symbols,
+                                        int threads);
 
   /// A report of what the compiler made of `program`; lowers kernels as `compile` does.
   Explanation explain(mlir::ModuleOp program);

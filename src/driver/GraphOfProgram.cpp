@@ -2,13 +2,13 @@
 
 #include "analysis/OperatorWork.h"
 #include "dialect/ops/Operands.h"
+#include "driver/Predict.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
-#include "driver/machine/Predict.h"
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
+#include "transform/kernels/ProgramModel.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/ProgramModel.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -25,15 +25,15 @@ struct PhaseInfo {
   std::string summary;
 };
 /// The phases of a target, in order.
-std::vector<PhaseInfo> phases(const std::string &target = "cpu");
+std::vector<PhaseInfo> phases(const std::string &target = hostTarget);
 /// The phases of differentiation, which run before these.
 std::vector<PhaseInfo> gradientPhases();
 
 class Package;
 struct LevelOneProgram;
 struct ModelFile;
-namespace staged {
-class StagedProgram;
+namespace split {
+class SplitProgram;
 }
 
 /// An input or output that may be more than a tensor of numbers.
@@ -75,9 +75,9 @@ struct ForwardBackward;
 struct KernelTrace;
 struct RoundedRuns;
 
-/// The time that one call of a model spends on a step: a kernel or routine, or, of a model in
-/// stages, a node that runs between programs.
-struct StageStep {
+/// The time that one call of a model spends on a step: a kernel or routine, or, of a split model, a
+/// node that runs between programs.
+struct ProfiledStep {
   std::string name;
   std::vector<std::string> operators;
   std::string routine; // of a library; empty for generated code
@@ -87,7 +87,7 @@ struct StageStep {
   // Of all runs:
   double microseconds = 0; // without what runs inside of it
   /// The cost model's prediction; nothing for nodes on the host.
-  std::optional<double> predicted;
+  std::optional<KernelPrediction> predicted;
   int64_t bytes = 0, operations = 0;
 };
 
@@ -108,8 +108,8 @@ public:
                                      const Settings &settings = {});
   /// A program that a front end wrote (see LevelOneProgram.h).
   explicit Model(LevelOneProgram program, const Settings &settings = {});
-  /// A model that runs in stages (see StagedProgram.h).
-  explicit Model(std::shared_ptr<staged::StagedProgram> program);
+  /// A model that is split into several programs (SplitProgram.h).
+  explicit Model(std::shared_ptr<split::SplitProgram> program);
   ~Model();
   /// A kind of model: one program, several, or those of a package (ModelImpl.h).
   struct Impl;
@@ -128,16 +128,16 @@ public:
   std::vector<ValueSpec> inputValues() const;
   std::vector<ValueSpec> outputValues() const;
   /// Whether the model is split into several programs, because shapes, control flow or constants
-  /// depend on data. Such a model has no executable, and its gradient is not two programs.
-  bool isStaged() const;
-  /// For a staged model: what is compiled and what runs between, line by line.
-  std::string stagesText() const;
-  /// For a staged model: the steps of a call in the order of their first run, each with its median
+  /// depend on data. Such a model has no executable.
+  bool isSplit() const;
+  /// For a split model: what is compiled and what runs between, line by line.
+  std::string splitText() const;
+  /// For a split model: the steps of a call in the order of their first run, each with its median
   /// over `calls` calls. Throws Error for every other model.
-  std::vector<StageStep> profileStages(std::span<const RuntimeValue> inputs, int calls);
+  std::vector<ProfiledStep> profileSteps(std::span<const RuntimeValue> inputs, int calls);
   /// The results of one call, and the time of each of its steps in order, without predictions.
   std::vector<RuntimeValue> runProfiled(std::span<const RuntimeValue> inputs,
-                                        std::vector<StageStep> &steps);
+                                        std::vector<ProfiledStep> &steps);
   /// Names of the dynamic dimensions, in the order DimExpr numbers them.
   const std::vector<std::string> &symbols() const;
 
@@ -147,7 +147,7 @@ public:
   /// Runs the program, compiling it first for sizes not served yet. Any number of threads.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
   /// Like `run`, but writes the results to those `outputs` that are tensors, and makes tensors of
-  /// the others. Throws Error if a tensor does not fit, and for a staged model.
+  /// the others. Throws Error if a tensor does not fit, and for a split model.
   void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   /// Compiles for these inputs' sizes (done by run, too); the executable that serves them.
   std::shared_ptr<const Executable> compile(std::span<const Tensor> inputs);
@@ -155,7 +155,7 @@ public:
   /// calls have taken long enough, these sizes get a version of their own.
   void addCall(std::span<const Tensor> inputs, double microseconds);
 
-  /// Like `run`, for values of any type; only staged models take or return anything but numeric
+  /// Like `run`, for values of any type; only split models take or return anything but numeric
   /// tensors. If `wanted` says no, an output may be nothing: what only it needs is not computed.
   std::vector<RuntimeValue> runValues(std::span<const RuntimeValue> inputs,
                                       const std::vector<bool> &wanted = {});
@@ -198,18 +198,19 @@ public:
   std::vector<std::pair<std::string, ProgramGraph>>
   gradientGraphs(const std::string &phase, const GradientOptions &options = {},
                  const std::vector<std::optional<int64_t>> &sizes = {}) const;
-  /// For a staged model: all programs compiled so far, at the sizes that they were compiled for.
+  /// For a split model: all programs compiled so far, at the sizes that they were compiled for.
   Explanation explain(const std::vector<std::optional<int64_t>> &sizes = {});
-  /// The cost model's microseconds of each step of the program that serves these inputs, on
+  /// Each step of the program that serves these inputs, as the cost model expects it to run on
   /// `threads` threads. Throws Error for a package, which holds compiled code only.
-  std::vector<double> predict(std::span<const Tensor> inputs, int threads);
+  std::vector<KernelPrediction> predict(std::span<const Tensor> inputs, int threads);
 
   /// The program with the gradients of its results. A result of one element has the gradient 1;
   /// for every other of floating-point type there is one more input, NAME.grad. Throws Error if
   /// an operator has no gradient; a split model does so when it runs.
   std::shared_ptr<Model> withGradient(const GradientOptions &options = {}) const;
   /// Values and gradients as two programs. The forward one has further outputs, the saved tensors,
-  /// which the backward one takes; see ForwardBackward.
+  /// which the backward one takes; see ForwardBackward. Of a split model the saved tensors are one
+  /// value, a sequence ("tape"); with a memory budget they are its inputs.
   ForwardBackward forwardAndBackward(const GradientOptions &options = {}) const;
 
   /// A copy of the program at level 1. Throws Error for a split model or a package.

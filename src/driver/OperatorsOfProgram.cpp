@@ -9,7 +9,7 @@
 #include "transform/choices/Choices.h"
 #include "transform/choices/OperatorNames.h"
 #include "transform/kernels/Partition.h"
-#include "transform/recipe/ProgramModel.h"
+#include "transform/kernels/ProgramModel.h"
 
 using namespace mlir;
 

@@ -1,6 +1,7 @@
 // The pipeline as prose: from what the user wrote to code, one line a pass.
 #include "driver/Phases.h"
 
+#include "dialect/ConstantData.h"
 #include "dialect/ConstantPool.h"
 #include "driver/CompilerMemory.h"
 #include "driver/RecipePhases.h"
@@ -114,6 +115,9 @@ void kernels(OpPassManager &manager, ModuleOp module, const Target &target,
   options.target = target.name().str();
   options.sharedVectorBytes = settings.sharedVectorBytes;
   program.addPass(createFormKernelsPass(options));
+  // Launches compute what they read where they read it, borders of images, too.
+  if (target.machine().policy.recipes == KernelPolicy::Recipes::Launches && !shapesLoops(module))
+    program.addPass(createInlinePaddingPass());
   // Functions of several operators meet in one body now.
   program.addPass(createSimplifyScalarsPass());
   // Packs constant weights, once and for all.
@@ -140,6 +144,10 @@ void schedule(OpPassManager &manager, ModuleOp, const Target &target, const Sett
   SliceKernelsPassOptions slices;
   slices.target = target.name().str();
   manager.addPass(createSliceKernelsPass(slices));
+  // Those that are not in cache when they are read need not pass through it.
+  StreamResultsPassOptions streams;
+  streams.target = target.name().str();
+  manager.addPass(createStreamResultsPass(streams));
 }
 
 /// A phase of the target's own, over its kernels. The last one takes those of the host to code,
@@ -209,7 +217,10 @@ void split(OpPassManager &manager, const GradientPasses &given) {
 /// from before the mark `made` may have been counted before.
 void releaseConstants(ConstantPool &constants, size_t before, size_t made, ModuleOp program) {
   size_t released = constants.release(before, program);
-  if (released + constants.bytesSince(made) > worthReturningMemory)
+  // Constants without elements took no memory.
+  auto entry = program.lookupSymbol<func::FuncOp>("main");
+  bool isForecast = entry && entry->hasAttr(kForecastAttr);
+  if (!isForecast && released + constants.bytesSince(made) > worthReturningMemory)
     returnCompilerMemory();
 }
 

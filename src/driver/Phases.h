@@ -36,7 +36,7 @@ struct GradientPasses {
   /// Most bytes kept between forward and backward program; -1: what is fastest.
   int64_t budget = -1;
   /// The machine that costs are of, by its target.
-  std::string target = "cpu";
+  std::string target = hostTarget;
   /// Once the program is differentiated; may be null.
   std::function<void(mlir::ModuleOp)> afterwards;
 };

@@ -9,8 +9,8 @@
 #include "target/Placement.h"
 #include "target/Slices.h"
 #include "transform/choices/Choices.h"
+#include "transform/kernels/ProgramModel.h"
 #include "transform/kernels/ValueNumbers.h"
-#include "transform/recipe/ProgramModel.h"
 
 #include <map>
 #include <set>
@@ -57,7 +57,7 @@ std::string homeOf(func::FuncOp function) {
 
 class ProgramBuilder {
 public:
-  /// Data of constants may be gone once a program was built.
+  /// Without constants, nothing reads their data, which may be gone.
   explicit ProgramBuilder(func::FuncOp function, bool hasConstants = true)
       : function(function), home(homeOf(function)), hasConstants(hasConstants) {}
 
@@ -309,6 +309,10 @@ std::vector<Symbol> symbolGuards(func::FuncOp function, int64_t least) {
 }
 
 Program buildProgram(func::FuncOp function) { return ProgramBuilder(function).build(); }
+
+Program buildProgramWithoutData(func::FuncOp function) {
+  return ProgramBuilder(function, /*hasConstants=*/false).build();
+}
 
 std::vector<NumberedBuffer> numberedBuffers(func::FuncOp function) {
   ProgramBuilder builder(function, /*hasConstants=*/false);

@@ -21,6 +21,8 @@ std::vector<Symbol> symbolGuards(mlir::func::FuncOp function, int64_t least);
 /// placement says (target/Placement.h); a value that one engine computes and another reads is
 /// copied, once, by a step of its own.
 Program buildProgram(mlir::func::FuncOp function);
+/// Likewise, with empty tensors for constants, for those who only ask what the program would take.
+Program buildProgramWithoutData(mlir::func::FuncOp function);
 
 /// A buffer of the program that holds a value of level 1 once its step has run.
 struct NumberedBuffer {

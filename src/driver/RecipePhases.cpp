@@ -5,16 +5,19 @@
 #include "runtime/system/Error.h"
 #include "runtime/system/Listing.h"
 #include "transform/choices/Choices.h"
+#include "transform/choices/RecipePlace.h"
+#include "transform/choices/Suggestion.h"
 #include "transform/choices/Verbs.h"
+#include "transform/kernels/KernelStages.h"
+#include "transform/kernels/ProgramModel.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/KernelStages.h"
-#include "transform/recipe/ProgramModel.h"
-#include "transform/recipe/RecipePlace.h"
-#include "transform/recipe/Suggestion.h"
 
 using namespace mlir;
 
 namespace headrace {
+
+/// On a program: lines of the user's recipe on stages of kernels, until kernels are formed.
+static constexpr StringLiteral kGivenStagesAttr = "hr.given_stages";
 
 bool shapesLoops(ModuleOp program) { return entryFunction(program)->hasAttr(kRecipeAttr); }
 
@@ -52,9 +55,12 @@ void setRecipe(ModuleOp program, const Target &target, const Settings &settings)
                                                   "': only a gradient keeps values");
   func::FuncOp entry = entryFunction(program);
   giveRecipe(entry, recipe);
-  if (!recipe.stages.empty() && hasAuthoredStages(entry) &&
-      target.machine().policy.recipes == KernelPolicy::Recipes::Loops)
-    entry->setAttr(kRecipeAttr, StringAttr::get(program.getContext(), recipe.stages));
+  if (recipe.stages.empty())
+    return;
+  bool shapes = hasAuthoredStages(entry) &&
+                target.machine().policy.recipes == KernelPolicy::Recipes::Loops;
+  entry->setAttr(shapes ? kRecipeAttr : kGivenStagesAttr,
+                 StringAttr::get(program.getContext(), recipe.stages));
 }
 
 void giveSplitRecipe(ModuleOp program, const std::string &text) {
@@ -75,13 +81,12 @@ void giveSplitRecipe(ModuleOp program, const std::string &text) {
 
 void checkRecipe(ModuleOp program) { (void)scheduledProgram(entryFunction(program)); }
 
-void attachRecipe(ModuleOp program, const Target &target, const Settings &settings) {
-  if (shapesLoops(program) || settings.recipe.empty())
-    return;
-  std::string stages = ProgramRecipe::parse(settings.recipe).stages;
-  if (stages.empty())
-    return;
+void attachRecipe(ModuleOp program, const Target &target, const Settings &) {
   func::FuncOp entry = entryFunction(program);
+  auto stages = entry->getAttrOfType<StringAttr>(kGivenStagesAttr);
+  if (!stages)
+    return;
+  entry->removeAttr(kGivenStagesAttr);
   try {
     target.attachRecipe(entry, stages);
   } catch (const Error &error) {
@@ -153,7 +158,7 @@ void requireChoices(ModuleOp program) {
       throw Error(ErrorKind::InvalidArgument, refused.str());
 }
 
-std::string writtenRecipe(ModuleOp program) {
+std::string writtenRecipe(ModuleOp program, const std::string &rates) {
   func::FuncOp entry = entryFunction(program);
   ProgramRecipe recipe;
   for (Operation &op : entry.getBody().front())
@@ -164,7 +169,7 @@ std::string writtenRecipe(ModuleOp program) {
       recipe.kernels.push_back(
           {kernelNameOf(&op), op.getAttrOfType<StringAttr>(kRecipeAttr).str()});
     }
-  return choicesText(entry) + recipe.text();
+  return "# machine parameters " + rates + "\n" + choicesText(entry) + recipe.text();
 }
 
 } // namespace headrace

@@ -28,7 +28,8 @@ void requireRecipe(mlir::ModuleOp program, const Target &target, const Settings 
 /// After every phase: throws Error if a pass rejected a step.
 void requireChoices(mlir::ModuleOp program);
 
-/// The recipe of a program that is scheduled: every choice, every kernel.
-std::string writtenRecipe(mlir::ModuleOp program);
+/// The recipe of a program that is scheduled: every choice, every kernel. `rates` are the machine
+/// parameters under which they were chosen, by their hash.
+std::string writtenRecipe(mlir::ModuleOp program, const std::string &rates);
 
 } // namespace headrace

@@ -1,6 +1,8 @@
 // Every setting of the compiler, in one typed place.
 #pragma once
 
+#include "targets/Host.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,9 +14,9 @@ namespace headrace {
 struct Settings {
   /// The machine to compile for: "cpu" or "cuda", or a certain CPU, as in "cpu:x86-64-v3",
   /// "cuda:sm_90a".
-  std::string target = "cpu";
+  std::string target = hostTarget;
   /// The CPU that runs the kernels which the target cannot run.
-  std::string fallback = "cpu";
+  std::string fallback = hostTarget;
   /// Contractions and convolutions: "auto" chooses by estimated time; a name of `expansionChoices`
   /// forces that one if the target has it.
   std::string expansion = "auto";

@@ -2,9 +2,9 @@
 
 #include "analysis/OperatorWork.h"
 #include "dialect/Hr.h"
+#include "driver/Predict.h"
 #include "driver/ProgramBuilder.h"
 #include "driver/RunPasses.h"
-#include "driver/machine/Predict.h"
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
 
@@ -30,7 +30,7 @@ public:
   std::vector<Step> run() {
     for (const ProgramStep &step : recipe.parts().steps)
       addOthersThan(step);
-    for (const MissedOptimization &missed : plan.explanation.missedOptimizations)
+    for (const MissedOptimization &missed : plan.missed)
       addMissed(missed.step);
     addNeighbours();
     for (const ProgramRecipe::Kernel &kernel : recipe.parts().kernels)
@@ -134,18 +134,14 @@ private:
   /// The schedules of each kernel that are predicted to be fastest by its own work.
   void addSchedules() {
     ModuleOp program = *plan.program;
-    func::FuncOp entry = entryFunction(program);
-    Program steps = buildProgram(entry);
-    SizeHints hints = sizeHints(entry);
-    std::vector<int64_t> symbols;
-    for (unsigned i = 0; i < steps.symbols.size(); ++i)
-      symbols.push_back(std::max(steps.symbols[i].min, hints.of(i)));
+    const Sequence &sequence = plan.sequence;
+    const std::vector<int64_t> &symbols = sequence.symbols;
     std::vector<StepPrediction> predictions =
-        predictSteps(steps, program, targets, symbols, /*threads=*/1);
+        predictSteps(sequence.program, sequence.works, targets, symbols, /*threads=*/1);
     size_t index = 0;
-    auto launches = entry.getOps<hr::LaunchOp>();
+    auto launches = entryFunction(program).getOps<hr::LaunchOp>();
     auto launch = launches.begin();
-    for (const headrace::Step &step : steps.steps) {
+    for (const headrace::Step &step : sequence.program.steps) {
       const StepPrediction &prediction = predictions[index++];
       if (step.kind != headrace::Step::Kind::Kernel)
         continue;

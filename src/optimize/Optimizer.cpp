@@ -1,18 +1,21 @@
 #include "optimize/Optimizer.h"
 
-#include "dialect/Hr.h"
-#include "driver/Gradient.h"
-#include "driver/RunPasses.h"
+#include "driver/models/Gradient.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"
 #include "transform/choices/Choices.h"
 #include "transform/choices/Verbs.h"
 
-#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/xxhash.h"
 
+#include "optimize/Follow.h"
 #include "optimize/Matches.h"
 #include "optimize/Measure.h"
 #include "optimize/StepCheck.h"
+#include "optimize/Structure.h"
+#include "optimize/Whole.h"
+#include "optimize/Window.h"
+#include <map>
 #include <tuple>
 
 using namespace mlir;
@@ -21,146 +24,6 @@ namespace headrace::optimize {
 
 namespace {
 
-/// Kernels of a program by name, as text that does not depend on the names of modules.
-llvm::StringMap<std::string> kernelsOf(ModuleOp program) {
-  llvm::StringMap<std::string> kernels;
-  for (auto launch : entryFunction(program).getOps<hr::LaunchOp>()) {
-    auto module = program.lookupSymbol<ModuleOp>(launch.getKernel());
-    std::string text, own = module.getSymName()->str();
-    for (Operation &op : *module.getBody())
-      text += printed(&op);
-    for (size_t at = 0; (at = text.find("@" + own, at)) != std::string::npos;)
-      text.replace(at, own.size() + 1, "@kernel");
-    kernels[kernelNameOf(launch)] = text;
-  }
-  return kernels;
-}
-
-/// Kernels that both programs have, with other contents.
-std::vector<std::string> changedKernels(ModuleOp before, ModuleOp after) {
-  llvm::StringMap<std::string> were = kernelsOf(before), are = kernelsOf(after);
-  std::vector<std::string> changed;
-  for (auto launch : entryFunction(before).getOps<hr::LaunchOp>()) {
-    std::string name = kernelNameOf(launch);
-    auto now = are.find(name);
-    if (now != are.end() && now->second != were[name] && !llvm::is_contained(changed, name))
-      changed.push_back(name);
-  }
-  return changed;
-}
-
-/// Level 1 follows steps with these verbs: what they change is only known of the kernels.
-bool changesOperators(const Step &step) {
-  return step.choice &&
-         llvm::is_contained({StringRef(verbs::fold.name), StringRef(verbs::leave.name),
-                             StringRef(verbs::layout.name), StringRef(verbs::expand.name)},
-                            StringRef(step.choice->verb));
-}
-
-/// Kernels whose schedule in the recipe was refused.
-std::vector<std::string> refusedKernels(const Plan &plan) {
-  constexpr StringLiteral kKernel = "kernel ";
-  std::vector<std::string> names;
-  for (const MissedOptimization &missed : plan.explanation.missedOptimizations)
-    if (StringRef step = missed.step; step.consume_front(kKernel))
-      names.push_back(step.str());
-  return names;
-}
-
-/// The program under a recipe that may leave choices open, or have schedules that kernels cannot
-/// have any more: such kernels get the compiler's own.
-Plan planFrozen(Planner &planner, const CompleteRecipe &recipe) {
-  Plan plan = planner.plan(frozen(recipe));
-  std::vector<std::string> refused = refusedKernels(plan);
-  return refused.empty() ? std::move(plan) : planner.plan(frozen(recipe.withoutSchedules(refused)));
-}
-
-/// The program with the step. Schedules of kernels that it makes others are not theirs any more.
-Plan followed(Planner &planner, const Plan &now, const Step &step) {
-  CompleteRecipe wanted = now.recipe.with(step);
-  Plan plan = planner.plan(frozen(wanted));
-  std::vector<std::string> lost = refusedKernels(plan);
-  if (step.kernel && llvm::is_contained(lost, step.kernel->name))
-    return plan;
-  if (changesOperators(step))
-    llvm::append_range(lost, changedKernels(*now.program, *plan.program));
-  return lost.empty() ? std::move(plan) : planFrozen(planner, wanted.withoutSchedules(lost));
-}
-
-/// Why the plan does not have what the step asks for; empty if it has.
-std::string reasonAgainst(const Step &step, const Plan &plan) {
-  if (step.kernel) {
-    const ProgramRecipe::Kernel *made = plan.recipe.find(step.kernel->name);
-    if (std::string reason = plan.reasonAgainst("kernel " + step.kernel->name); !reason.empty())
-      return reason;
-    return made && made->schedule.empty()
-               ? "it leaves all loops as they are, which a recipe cannot say of a kernel"
-               : "";
-  }
-  const ProgramStep &choice = *step.choice;
-  std::string reason = plan.reasonAgainst(choice.text());
-  const CompleteRecipe &after = plan.recipe;
-  const std::string &kernel = after.kernelOf(choice.subject);
-  bool holds = after.has(choice);
-  if (choice.verb == verbs::fuse.name || choice.verb == verbs::merge.name)
-    holds = kernel == after.kernelOf(choice.object);
-  else if (choice.verb == verbs::separate.name)
-    holds = kernel == choice.subject && after.othersIn(choice.subject).empty() && reason.empty();
-  else if (choice.verb == verbs::leave.name)
-    holds = !after.objectOf(verbs::fold.name, choice.subject) && reason.empty();
-  else if (choice.verb == verbs::slice.name)
-    holds = reason.empty(); // all of them is not written
-  if (holds)
-    return "";
-  return reason.empty() ? "the compiler makes no such choice for this program" : reason;
-}
-
-/// A program, or one of a program with gradients.
-struct Part {
-  std::string name; // empty for the only one
-  std::unique_ptr<Planner> planner;
-  Plan plan;
-};
-
-/// All that is compiled of a model, under one recipe.
-struct Whole {
-  CompleteRecipe split; // choices that are made before there are several parts
-  std::vector<Part> parts;
-
-  std::string recipe() const {
-    if (parts.size() == 1)
-      return parts.front().plan.recipe.text();
-    std::string text = split.text();
-    for (const Part &part : parts)
-      text += part.name + ":\n" + part.plan.recipe.text();
-    return text;
-  }
-};
-
-Figures sumOf(const std::vector<const Plan *> &plans) {
-  Figures sum = plans.front()->figures;
-  for (const Plan *plan : ArrayRef(plans).drop_front()) {
-    const Figures &figures = plan->figures;
-    sum.microseconds += figures.microseconds;
-    sum.bytes += figures.bytes;
-    sum.operations += figures.operations;
-    sum.kernels += figures.kernels;
-    sum.peakBytes = sum.peakBytes && figures.peakBytes
-                        ? std::optional(std::max(*sum.peakBytes, *figures.peakBytes))
-                        : std::nullopt;
-  }
-  return sum;
-}
-
-/// The recipe without lines on how kernels are planned, which change no complete recipe.
-std::string withoutPlanning(const std::string &recipe) {
-  std::string text;
-  for (StringRef line : llvm::split(recipe, '\n'))
-    if (!line.starts_with(verbs::plan.name))
-      text += line.str() + "\n";
-  return text;
-}
-
 void add(RecipeDifference &all, const RecipeDifference &part, const std::string &prefix) {
   for (const std::string &line : part.removed)
     all.removed.push_back(prefix + line);
@@ -168,7 +31,14 @@ void add(RecipeDifference &all, const RecipeDifference &part, const std::string 
     all.added.push_back(prefix + line);
 }
 
-std::string prefixOf(const Part &part) { return part.name.empty() ? "" : part.name + ": "; }
+/// The kernels that a step on a part is about.
+std::vector<std::string> kernelsOf(const Step &step, const CompleteRecipe &recipe) {
+  std::vector<std::string> kernels{recipe.kernelOf(step.subject())};
+  if (step.choice && step.choice->hasOperatorAsObject())
+    if (const std::string &other = recipe.kernelOf(step.choice->object); other != kernels.front())
+      kernels.push_back(other);
+  return kernels;
+}
 
 } // namespace
 
@@ -177,7 +47,7 @@ struct Optimizer::Impl {
        std::optional<GradientOptions> gradient)
       : model(std::move(model)), settings(settings), sizes(sizes), gradient(std::move(gradient)) {
     now = made(settings.recipe);
-    history.push_back({"", now.recipe(), figuresOf(now)});
+    beginHistory();
   }
 
   /// A step, and the part that it is about; none for one before programs are split.
@@ -193,26 +63,28 @@ struct Optimizer::Impl {
   Whole now;
   std::vector<State> history;
   size_t current = 0;
+  uint64_t state = 0; // Transformation::state of the program as it is
 
-  static Figures figuresOf(const Whole &whole);
   Whole made(const std::string &recipe);
   Whole split(const std::string &recipe);
   Place placeOf(const std::string &text);
+  const Planner::Checkpoint *beforeKernels();
+  void beginHistory();
+  void hashRecipe();
+  Transformation begun(const Place &place) const;
+  void note(Transformation &result, RecipeDifference difference, const std::string &step) const;
   Transformation predict(const Place &place);
+  std::optional<Transformation> predictNearby(const Place &place, Windows &windows);
+  bool changesNothing(const Transformation &match) const {
+    return match.isLegal() && match.state == state;
+  }
   void predictPart(Transformation &result, const Place &place);
   void predictSplit(Transformation &result, const Step &step);
   void check(const Transformation &done);
   Transformation apply(const std::string &step, bool isChecked);
-  void moveTo(size_t state);
+  void moveTo(size_t index);
   void beginUnfused();
 };
-
-Figures Optimizer::Impl::figuresOf(const Whole &whole) {
-  std::vector<const Plan *> plans;
-  for (const Part &part : whole.parts)
-    plans.push_back(&part.plan);
-  return sumOf(plans);
-}
 
 /// The programs before they are planned; with a gradient, split as the recipe says.
 Whole Optimizer::Impl::split(const std::string &recipe) {
@@ -226,7 +98,7 @@ Whole Optimizer::Impl::split(const std::string &recipe) {
     add("", model->copyOfProgram());
     return whole;
   }
-  SplitProgram programs =
+  DirectionPrograms programs =
       splitByDirection(model->copyOfProgram(), *gradient, settings.target, recipe);
   whole.split = CompleteRecipe(programs.choices);
   add("forward", std::move(programs.forward));
@@ -250,8 +122,8 @@ Optimizer::Impl::Place Optimizer::Impl::placeOf(const std::string &text) {
   if (!gradient)
     return {Step::parse(text), &now.parts.front()};
   for (Part &part : now.parts)
-    if (StringRef(text).starts_with(prefixOf(part)))
-      return {Step::parse(text.substr(prefixOf(part).size())), &part};
+    if (StringRef(text).starts_with(part.prefix()))
+      return {Step::parse(text.substr(part.prefix().size())), &part};
   Step step = Step::parse(text);
   if (!step.choice ||
       !llvm::is_contained({StringRef(verbs::keep.name), StringRef(verbs::recompute.name),
@@ -264,11 +136,40 @@ Optimizer::Impl::Place Optimizer::Impl::placeOf(const std::string &text) {
   return {step, nullptr};
 }
 
-Transformation Optimizer::Impl::predict(const Place &place) {
+/// The one program at level 1; null if there are two.
+const Planner::Checkpoint *Optimizer::Impl::beforeKernels() {
+  Part &part = now.parts.front();
+  return gradient ? nullptr : part.planner->beforeKernels(frozen(part.plan.recipe));
+}
+
+void Optimizer::Impl::beginHistory() {
+  history = {{"", now.recipe(), now.figures()}};
+  current = 0;
+  hashRecipe();
+}
+
+void Optimizer::Impl::hashRecipe() {
+  RecipeDifference all = differenceOf(CompleteRecipe(), now.split);
+  for (const Part &part : now.parts)
+    add(all, differenceOf(CompleteRecipe(), part.plan.recipe), part.prefix());
+  state = 0;
+  for (const std::string &line : all.added)
+    state ^= llvm::xxh3_64bits(line);
+}
+
+/// What is known of a step before it is predicted.
+Transformation Optimizer::Impl::begun(const Place &place) const {
   Transformation result;
-  result.step = (place.part ? prefixOf(*place.part) : "") + place.step.line();
+  result.step = (place.part ? place.part->prefix() : "") + place.step.line();
   result.verb = place.step.verb();
   result.before = result.after = history[current].figures;
+  if (place.part)
+    result.kernels = kernelsOf(place.step, place.part->plan.recipe);
+  return result;
+}
+
+Transformation Optimizer::Impl::predict(const Place &place) {
+  Transformation result = begun(place);
   try {
     if (place.part)
       predictPart(result, place);
@@ -282,27 +183,55 @@ Transformation Optimizer::Impl::predict(const Place &place) {
   return result;
 }
 
+/// By planning the kernels around the step alone; nothing if that does not tell.
+std::optional<Transformation> Optimizer::Impl::predictNearby(const Place &place, Windows &windows) {
+  Transformation result = begun(place);
+  try {
+    std::optional<LocalPrediction> found = windows.predict(place.step);
+    if (!found)
+      return std::nullopt;
+    result.refused = found->refused;
+    if (!result.isLegal())
+      return result;
+    RecipeDifference difference;
+    add(difference, found->difference, place.part->prefix());
+    note(result, difference, place.part->prefix() + place.step.text());
+    std::vector<const Figures *> figures;
+    for (const Part &part : now.parts)
+      figures.push_back(&part == place.part ? &found->after : &part.plan.figures);
+    result.after = sumOf(figures);
+  } catch (const Error &error) {
+    result.refused = error.what();
+  }
+  return result;
+}
+
+/// Lines of the recipe that a step changes.
+void Optimizer::Impl::note(Transformation &result, RecipeDifference difference,
+                           const std::string &step) const {
+  result.state = state;
+  for (const std::vector<std::string> *lines : {&difference.removed, &difference.added})
+    for (const std::string &line : *lines)
+      result.state ^= llvm::xxh3_64bits(line);
+  result.dropped = std::move(difference.removed);
+  llvm::erase(difference.added, step);
+  result.added = std::move(difference.added);
+}
+
 void Optimizer::Impl::predictPart(Transformation &result, const Place &place) {
   const Step &step = place.step;
   Part &part = *place.part;
-  const CompleteRecipe &before = part.plan.recipe;
-  result.kernels.push_back(before.kernelOf(step.subject()));
-  if (step.choice && step.choice->hasOperatorAsObject())
-    if (const std::string &other = before.kernelOf(step.choice->object);
-        other != result.kernels.front())
-      result.kernels.push_back(other);
-  Plan after = followed(*part.planner, part.plan, step);
+  Plan after = followed([&](const std::string &recipe) { return part.planner->tried(recipe); },
+                        part.plan, step);
   result.refused = reasonAgainst(step, after);
   if (!result.isLegal())
     return;
   RecipeDifference difference;
-  add(difference, differenceOf(before, after.recipe), prefixOf(part));
-  result.dropped = difference.removed;
-  llvm::erase(difference.added, prefixOf(part) + step.text());
-  result.added = difference.added;
+  add(difference, differenceOf(part.plan.recipe, after.recipe), part.prefix());
+  note(result, std::move(difference), part.prefix() + step.text());
   // The recipe of all parts, with this one as it would be.
   std::swap(part.plan, after);
-  result.after = figuresOf(now);
+  result.after = now.figures();
   result.recipe = now.recipe();
   std::swap(part.plan, after);
 }
@@ -316,16 +245,14 @@ void Optimizer::Impl::predictSplit(Transformation &result, const Step &step) {
   }
   RecipeDifference difference = differenceOf(now.split, after.split);
   for (auto [was, is] : llvm::zip_equal(now.parts, after.parts)) {
-    is.plan = planFrozen(*is.planner, was.plan.recipe);
+    is.plan = is.frozen(was.plan.recipe);
     std::vector<std::string> changed = changedKernels(*was.plan.program, *is.plan.program);
     if (!changed.empty())
-      is.plan = planFrozen(*is.planner, was.plan.recipe.withoutSchedules(changed));
-    add(difference, differenceOf(was.plan.recipe, is.plan.recipe), prefixOf(was));
+      is.plan = is.frozen(was.plan.recipe.withoutSchedules(changed));
+    add(difference, differenceOf(was.plan.recipe, is.plan.recipe), was.prefix());
   }
-  result.dropped = difference.removed;
-  llvm::erase(difference.added, step.text());
-  result.added = difference.added;
-  result.after = figuresOf(after);
+  note(result, std::move(difference), step.text());
+  result.after = after.figures();
   result.recipe = after.recipe();
 }
 
@@ -360,26 +287,27 @@ Transformation Optimizer::Impl::apply(const std::string &text, bool isChecked) {
 }
 
 /// A state is what its recipe says: it is followed from the start and to the letter.
-void Optimizer::Impl::moveTo(size_t state) {
-  const std::string &recipe = history[state].recipe;
+void Optimizer::Impl::moveTo(size_t index) {
+  const std::string &recipe = history[index].recipe;
   if (gradient)
     now = made(recipe);
   else
     now.parts.front().plan = now.parts.front().planner->plan(recipe);
-  current = state;
+  current = index;
+  hashRecipe();
 }
 
 /// Each operator in a kernel of its own, each kernel with loops as they are written.
 void Optimizer::Impl::beginUnfused() {
   for (Part &part : now.parts) {
-    part.plan = planFrozen(*part.planner, part.plan.recipe.unfused());
+    part.plan = part.frozen(part.plan.recipe.unfused());
     CompleteRecipe plain = part.plan.recipe;
     for (const Step &step : plainSchedules(part.plan, part.planner->targets()))
       plain = plain.with(step);
-    part.plan = planFrozen(*part.planner, plain);
+    part.plan = part.frozen(plain);
   }
   now = made(now.recipe()); // as the recipe says
-  history = {{"", now.recipe(), figuresOf(now)}};
+  beginHistory();
 }
 
 Optimizer::Optimizer(std::shared_ptr<Model> model, const Settings &settings, const Sizes &sizes)
@@ -406,14 +334,22 @@ std::vector<Transformation> Optimizer::list(const Progress &progress, const std:
       matches.push_back({step, &part});
   if (!verb.empty())
     llvm::erase_if(matches, [&](const Impl::Place &each) { return each.step.verb() != verb; });
+  std::map<Part *, Windows> windows;
+  for (Part &part : impl->now.parts)
+    windows.try_emplace(&part, *part.planner, part.plan);
   std::vector<Transformation> found;
   for (size_t i = 0; i < matches.size(); ++i) {
     pollInterruption();
     if (progress)
       progress(i, matches.size());
-    Transformation match = impl->predict(matches[i]);
-    if (!match.isLegal() || withoutPlanning(match.recipe) != withoutPlanning(recipe()))
-      found.push_back(std::move(match));
+    std::optional<Transformation> match;
+    if (Part *part = matches[i].part)
+      match = impl->predictNearby(matches[i], windows.at(part));
+    if (!match)
+      match = impl->predict(matches[i]);
+    match->recipe.clear();
+    if (!impl->changesNothing(*match))
+      found.push_back(std::move(*match));
   }
   llvm::sort(found, [](const Transformation &a, const Transformation &b) {
     return std::tuple(!a.isLegal(), -a.savedMicroseconds(), a.step) <
@@ -422,14 +358,47 @@ std::vector<Transformation> Optimizer::list(const Progress &progress, const std:
   return found;
 }
 
+std::vector<std::string> Optimizer::structureOf(const std::vector<std::string> &steps) const {
+  const Planner::Checkpoint *program = impl->beforeKernels();
+  if (!program)
+    return {};
+  std::vector<Step> parsed;
+  for (const std::string &step : steps)
+    parsed.push_back(Step::parse(step));
+  return Structure(parsed, Operators(*program)).lines();
+}
+
+std::vector<std::vector<std::string>>
+Optimizer::stepsByStructure(const std::vector<std::string> &steps,
+                            const std::vector<std::string> &structure) const {
+  const Planner::Checkpoint *program = impl->beforeKernels();
+  if (!program || structure.empty())
+    return {steps};
+  Operators operators(*program);
+  Structure wanted(structure);
+  if (wanted.isNamedIn(operators))
+    return {steps};
+  std::vector<std::vector<std::string>> places;
+  for (const Structure::Place &place : wanted.placesIn(operators)) {
+    std::vector<std::string> &here = places.emplace_back();
+    for (const Step &step : place.steps)
+      here.push_back(step.line());
+    for (const std::string &step : steps)
+      here.push_back(renamed(Step::parse(step), place).line());
+  }
+  return places;
+}
+
 Transformation Optimizer::predict(const std::string &step) {
   return impl->predict(impl->placeOf(step));
 }
 
+uint64_t Optimizer::state() const { return impl->state; }
+
 void Optimizer::beginUnfused() { impl->beginUnfused(); }
 
 double Optimizer::predictedMicroseconds(const std::string &recipe) const {
-  return Impl::figuresOf(impl->made(recipe)).microseconds;
+  return impl->made(recipe).figures().microseconds;
 }
 
 std::unique_ptr<CompiledRecipes>

@@ -40,15 +40,26 @@ public:
 
   const std::string &recipe() const;
   const Figures &figures() const;
+  /// Transformation::state of the program as it is.
+  uint64_t state() const;
 
   /// Called with how many of all matches were predicted; may be empty.
   using Progress = std::function<void(size_t done, size_t all)>;
   /// Every match: the legal ones by the time that they save, the most first, then the others.
   /// Matches that would change nothing are left out. With a verb (Transformation::verb), steps of
-  /// that kind only.
+  /// that kind only. They have no recipes, which `predict` gives.
   std::vector<Transformation> list(const Progress &progress = {}, const std::string &verb = "");
   /// What a step would do; the program stays as it is. Throws Error if the text is not a step.
   Transformation predict(const std::string &step);
+
+  /// What the operators that steps name are, in lines that steps can be saved with; none for a
+  /// program with its gradient.
+  std::vector<std::string> structureOf(const std::vector<std::string> &steps) const;
+  /// The steps for this program: as they are if it has operators of their names, else once for each
+  /// place where it has operators of that structure.
+  std::vector<std::vector<std::string>>
+  stepsByStructure(const std::vector<std::string> &steps,
+                   const std::vector<std::string> &structure) const;
 
   /// Does a step, once the program that it makes was compiled and computed what it should on random
   /// inputs (StepCheck.h). Throws Error with the reason if the step is not possible, or would

@@ -17,16 +17,18 @@ Json json(const Figures &figures) {
 
 Json json(const Transformation &each) {
   bool isLegal = each.isLegal();
-  return {{"step", each.step},
-          {"verb", each.verb},
-          {"kernels", each.kernels},
-          {"legal", isLegal},
-          {"why_not", each.refused},
-          {"saved_us", isLegal ? Json(each.savedMicroseconds()) : Json()},
-          {"after", isLegal ? json(each.after) : Json()},
-          {"dropped", each.dropped},
-          {"added", each.added},
-          {"recipe", each.recipe}};
+  Json result = {{"step", each.step},
+                 {"verb", each.verb},
+                 {"kernels", each.kernels},
+                 {"legal", isLegal},
+                 {"why_not", each.refused},
+                 {"saved_us", isLegal ? Json(each.savedMicroseconds()) : Json()},
+                 {"after", isLegal ? json(each.after) : Json()},
+                 {"dropped", each.dropped},
+                 {"added", each.added}};
+  if (!each.recipe.empty())
+    result["recipe"] = each.recipe;
+  return result;
 }
 
 Json json(const std::vector<Transformation> &transformations) {

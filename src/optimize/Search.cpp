@@ -62,11 +62,11 @@ void searchSteps(Optimizer &optimizer, const SearchLimits &limits, const SearchP
   size_t begin = optimizer.position(), length = 0;
   double best = optimizer.figures().microseconds;
   std::vector<std::string> bestSteps;
-  std::set<std::string> seen{optimizer.recipe()};
+  std::set<uint64_t> seen{optimizer.state()};
   for (size_t done = 0; done < limits.steps && !deadline.isOver(); ++done) {
     pollInterruption();
     std::vector<Transformation> steps = legalSteps(optimizer);
-    std::erase_if(steps, [&](const Transformation &step) { return seen.contains(step.recipe); });
+    std::erase_if(steps, [&](const Transformation &step) { return seen.contains(step.state); });
     steps.resize(std::min(steps.size(), kChoices));
     double now = optimizer.figures().microseconds;
     const Transformation *chosen = nullptr;
@@ -85,7 +85,7 @@ void searchSteps(Optimizer &optimizer, const SearchLimits &limits, const SearchP
         --length;
       }
     } else {
-      seen.insert(chosen->recipe);
+      seen.insert(chosen->state);
       (void)optimizer.applyUnchecked(chosen->step);
       ++length;
     }

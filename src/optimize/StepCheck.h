@@ -1,7 +1,7 @@
 // Whether a program that a step made computes what the model says.
 #pragma once
 
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/LevelOneProgram.h"
 
 #include "optimize/Transformation.h"
 

@@ -33,8 +33,10 @@ struct Transformation {
   /// Lines of the recipe that give way or lose their object, and lines that are new in addition to
   /// the step.
   std::vector<std::string> dropped, added;
-  /// The complete recipe after it; empty if it is not possible.
+  /// The complete recipe after it; empty if it is not possible, and in lists of steps.
   std::string recipe;
+  /// Equal for steps that lead to equal recipes.
+  uint64_t state = 0;
 
   bool isLegal() const { return refused.empty(); }
   double savedMicroseconds() const { return before.microseconds - after.microseconds; }

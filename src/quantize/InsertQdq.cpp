@@ -11,8 +11,8 @@ namespace {
 
 class Writer {
 public:
-  Writer(const onnx::Graph &source, const Plan &plan, const std::vector<ActivationScale> &scales,
-         const Options &options)
+  Writer(const onnx::Graph &source, const QuantizationPlan &plan,
+         const std::vector<ActivationScale> &scales, const Options &options)
       : source(source), plan(plan), scales(scales), options(options), view(source), fresh(source) {}
 
   QdqGraph run();
@@ -39,7 +39,7 @@ private:
   std::string zeroPoint(size_t count);
 
   const onnx::Graph &source;
-  const Plan &plan;
+  const QuantizationPlan &plan;
   const std::vector<ActivationScale> &scales;
   const Options &options;
   onnx::GraphView view;
@@ -218,7 +218,7 @@ QdqGraph Writer::run() {
   return std::move(result);
 }
 
-QdqGraph insertQdq(const onnx::Graph &graph, const Plan &plan,
+QdqGraph insertQdq(const onnx::Graph &graph, const QuantizationPlan &plan,
                    const std::vector<ActivationScale> &scales, const Options &options) {
   return Writer(graph, plan, scales, options).run();
 }

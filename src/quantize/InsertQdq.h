@@ -1,7 +1,7 @@
 // The graph with QuantizeLinear and DequantizeLinear around what becomes integers.
 #pragma once
 
-#include "quantize/Plan.h"
+#include "quantize/QuantizationPlan.h"
 #include "quantize/Ranges.h"
 
 namespace headrace::quantize {
@@ -15,7 +15,7 @@ struct QdqGraph {
   std::vector<std::vector<float>> weightScales;
 };
 
-QdqGraph insertQdq(const onnx::Graph &graph, const Plan &plan,
+QdqGraph insertQdq(const onnx::Graph &graph, const QuantizationPlan &plan,
                    const std::vector<ActivationScale> &scales, const Options &options);
 
 } // namespace headrace::quantize

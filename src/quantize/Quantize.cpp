@@ -7,9 +7,9 @@
 
 #include "quantize/InsertQdq.h"
 #include "quantize/Noise.h"
-#include "quantize/Plan.h"
 #include "quantize/Prepare.h"
 #include "quantize/Probe.h"
+#include "quantize/QuantizationPlan.h"
 #include "quantize/Ranges.h"
 #include <algorithm>
 
@@ -36,7 +36,7 @@ private:
   std::string name;
   const Options &options;
   std::optional<onnx::GraphView> view;
-  Plan plan;
+  QuantizationPlan plan;
   std::map<size_t, std::string> refused;
   std::optional<Probe> probe;
   std::optional<Samples> samples;

@@ -19,7 +19,7 @@ static std::span<const float> numbersOf(const Tensor &tensor) {
 }
 
 /// Calls `visit` for the numbers that decide on scales: constants once, all others run by run.
-static void forEachSource(const Plan &plan, const onnx::GraphView &view, Probe &probe,
+static void forEachSource(const QuantizationPlan &plan, const onnx::GraphView &view, Probe &probe,
                           const Samples &samples, const Visit &visit) {
   for (size_t group = 0; group < plan.groups.size(); ++group)
     for (const std::string &value : plan.groups[group].sources)
@@ -47,8 +47,9 @@ static void widen(ActivationScale &range, const std::string &value,
   }
 }
 
-std::vector<ActivationScale> calibrate(const Plan &plan, const onnx::GraphView &view, Probe &probe,
-                                       const Samples &samples, const Options &options) {
+std::vector<ActivationScale> calibrate(const QuantizationPlan &plan, const onnx::GraphView &view,
+                                       Probe &probe, const Samples &samples,
+                                       const Options &options) {
   std::vector<ActivationScale> scales(plan.groups.size());
   forEachSource(plan, view, probe, samples,
                 [&](size_t group, const std::string &value, std::span<const float> numbers) {

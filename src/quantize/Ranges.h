@@ -1,8 +1,8 @@
 // Scales of activations, from runs of the float model.
 #pragma once
 
-#include "quantize/Plan.h"
 #include "quantize/Probe.h"
+#include "quantize/QuantizationPlan.h"
 
 namespace headrace::quantize {
 
@@ -12,7 +12,8 @@ struct ActivationScale {
 };
 
 /// One for each group of the plan. Throws Error if a value is infinite or NaN.
-std::vector<ActivationScale> calibrate(const Plan &plan, const onnx::GraphView &view, Probe &probe,
-                                       const Samples &samples, const Options &options);
+std::vector<ActivationScale> calibrate(const QuantizationPlan &plan, const onnx::GraphView &view,
+                                       Probe &probe, const Samples &samples,
+                                       const Options &options);
 
 } // namespace headrace::quantize

@@ -1,7 +1,7 @@
 // Finds the units of a plan.
 #pragma once
 
-#include "quantize/Plan.h"
+#include "quantize/QuantizationPlan.h"
 #include <variant>
 
 namespace headrace::quantize {

@@ -1,7 +1,7 @@
 // Weights and biases as integers.
 #pragma once
 
-#include "quantize/Plan.h"
+#include "quantize/QuantizationPlan.h"
 
 namespace headrace::quantize {
 

@@ -26,13 +26,17 @@ std::vector<std::filesystem::path> defaultScriptPath() {
 }
 
 struct ScriptSession::Impl {
-  explicit Impl(std::shared_ptr<const Source> source) : source(std::move(source)) {}
+  explicit Impl(std::function<Script()> make) : make(std::move(make)), name(nameOf(this->make)) {}
 
-  std::shared_ptr<const Source> source;
+  static std::string nameOf(const std::function<Script()> &make) { return make().source->name(); }
+
+  /// The syntax tree, anew for each version.
+  std::function<Script()> make;
+  std::string name;
   ScriptOptions options;
   Statistics statistics;
   /// One run at a time.
-  LongLock mutex{"script '" + source->name() + "'"};
+  LongLock mutex{"script '" + name + "'"};
 
   /// A program for certain arguments and kinds of inputs, and what was compiled for it.
   struct Version {
@@ -47,9 +51,8 @@ struct ScriptSession::Impl {
   /// Interpreters are large: each keeps plans and their code.
   static constexpr size_t kMaxVersions = 16;
   adaptive::VersionStore<std::string, Version> versions{
-      kMaxVersions, [this](const std::string &key, const Version &) {
-        return adaptive::VersionName{source->name(), key};
-      }};
+      kMaxVersions,
+      [this](const std::string &key, const Version &) { return adaptive::VersionName{name, key}; }};
   std::shared_ptr<Version> latest;
 
   std::shared_ptr<Version> version(const Variables &inputs,
@@ -57,7 +60,8 @@ struct ScriptSession::Impl {
     std::string key;
     AnalysisOptions analysis;
     analysis.parameters = arguments;
-    analysis.keepAll = true;
+    analysis.keepAll = options.results.empty();
+    analysis.outputs = options.results;
     analysis.scriptPath = options.scriptPath;
     analysis.files = options.files;
     for (const auto &[name, value] : inputs) {
@@ -69,7 +73,7 @@ struct ScriptSession::Impl {
              value + "'";
     latest = versions.find(key);
     if (!latest) {
-      Program program = analyze(parse(source), analysis);
+      Program program = analyze(make(), analysis);
       latest = std::make_shared<Version>(std::move(program), std::move(analysis), options.settings,
                                          statistics);
       versions.add(key, latest);
@@ -78,12 +82,19 @@ struct ScriptSession::Impl {
   }
 };
 
+static std::function<Script()> parser(std::string name, std::string text) {
+  auto source = std::make_shared<const Source>(std::move(name), std::move(text));
+  return [source] { return parse(source); };
+}
+
 ScriptSession::ScriptSession(std::string name, std::string text, ScriptOptions options)
-    : impl(std::make_unique<Impl>(std::make_shared<Source>(std::move(name), std::move(text)))) {
+    : ScriptSession(parser(std::move(name), std::move(text)), std::move(options)) {}
+
+ScriptSession::ScriptSession(std::function<Script()> make, ScriptOptions options)
+    : impl(std::make_unique<Impl>(std::move(make))) {
   impl->options = std::move(options);
   if (!impl->options.print)
     impl->options.print = [](const std::string &text) { std::printf("%s\n", text.c_str()); };
-  parse(impl->source);
 }
 
 std::unique_ptr<ScriptSession> ScriptSession::load(const std::filesystem::path &path,
@@ -116,6 +127,16 @@ ScriptSession::Variables ScriptSession::run(const Variables &inputs,
   impl->statistics.totalSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   Variables result;
+  if (!impl->options.results.empty()) {
+    for (const std::string &name : impl->options.results) {
+      auto found = variables.find(name);
+      if (found == variables.end())
+        throw Error(ErrorKind::InvalidArgument,
+                    "script '" + impl->name + "' leaves no variable '" + name + "'");
+      result.emplace(name, found->second);
+    }
+    return result;
+  }
   for (auto &[name, value] : variables)
     if (!name.starts_with('_'))
       result.emplace(name, std::move(value));

@@ -1,10 +1,10 @@
 // Scripts as users run them: from a file or a text, with arguments and variables, again and again.
 #pragma once
 
-#include "script/ScriptSettings.h"
-#include "script/Statistics.h"
 #include "script/host/Value.h"
 #include "script/language/Analysis.h"
+#include "script/plan/ScriptSettings.h"
+#include "script/plan/Statistics.h"
 #include <filesystem>
 #include <map>
 
@@ -14,6 +14,8 @@ struct ScriptOptions {
   ScriptSettings settings;
   /// Directories with files NAME.dml of functions that need no source(...).
   std::vector<std::filesystem::path> scriptPath;
+  /// The variables that a run returns; all that it leaves if there are none.
+  std::vector<std::string> results;
   /// Instead of the disk, if there are any: see AnalysisOptions.
   std::shared_ptr<const ScriptFiles> files;
   /// Where print goes; standard output if empty.
@@ -35,6 +37,8 @@ class ScriptSession {
 public:
   /// Parses the text. Throws Error with the place of the first mistake.
   ScriptSession(std::string name, std::string text, ScriptOptions options);
+  /// A script that `make` gives as a syntax tree; called once for every set of types of inputs.
+  ScriptSession(std::function<Script()> make, ScriptOptions options);
   static std::unique_ptr<ScriptSession> load(const std::filesystem::path &path,
                                              ScriptOptions options);
   ~ScriptSession();

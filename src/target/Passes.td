@@ -29,4 +29,11 @@ def SliceKernelsPass : Pass<"slice-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def StreamResultsPass : Pass<"stream-results", "::mlir::ModuleOp"> {
+  let summary = "decides which results are written past the caches";
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "whose caches, as of --target">
+  ];
+}
+
 #endif

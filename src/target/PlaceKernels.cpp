@@ -15,7 +15,7 @@
 #include "runtime/program/ValueCheck.h"
 #include "target/Passes.h"
 #include "target/Placement.h"
-#include "transform/gradient/MinimumCut.h"
+#include "transform/common/MinimumCut.h"
 #include "transform/kernels/KernelFunction.h"
 
 #include "llvm/ADT/MapVector.h"

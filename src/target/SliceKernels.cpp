@@ -259,7 +259,7 @@ private:
         ProgramStep{verbs::slice.name.str(), kernelNameOf(step.launch), std::to_string(elements)});
   }
 
-  struct Plan {
+  struct SlicePlan {
     double saved = 0;
     size_t end = 0;     // of the run that begins here
     int64_t slices = 0; // 0: the step runs as a whole
@@ -268,7 +268,7 @@ private:
 
   /// From the last step on: the runs that save most.
   void choose() {
-    std::vector<Plan> best(steps.size() + 1);
+    std::vector<SlicePlan> best(steps.size() + 1);
     for (size_t begin = steps.size(); begin-- > 0;) {
       best[begin] = {best[begin + 1].saved, begin + 1};
       for (int64_t slices : candidates(steps[begin]))
@@ -287,7 +287,7 @@ private:
     }
     std::string planning;
     for (size_t begin = 0; begin < steps.size(); begin = best[begin].end) {
-      const Plan &plan = best[begin];
+      const SlicePlan &plan = best[begin];
       if (plan.slices == 0)
         continue;
       for (size_t i = begin; i < plan.end; ++i)

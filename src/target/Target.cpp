@@ -3,10 +3,6 @@
 #include "runtime/system/Error.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Listing.h"
-#include "target/coarse/CoarseTarget.h"
-#include "target/cpu/CpuTarget.h"
-#include "target/cuda/CudaTarget.h"
-#include "target/vta/VtaTarget.h"
 
 #include <map>
 #include <mutex>
@@ -25,10 +21,7 @@ namespace {
 
 /// Added to before anything is compiled.
 std::vector<TargetKind> &targetKinds() {
-  static std::vector<TargetKind> kinds = {{"cpu", makeCpuTarget},
-                                          {"cuda", makeCudaTarget},
-                                          {"coarse", coarse::makeTarget},
-                                          {"vta", vta::makeTarget}};
+  static std::vector<TargetKind> kinds = shippedTargets();
   return kinds;
 }
 

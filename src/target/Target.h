@@ -163,6 +163,8 @@ struct TargetKind {
   llvm::StringRef name;
   std::unique_ptr<const Target> (*make)(llvm::StringRef fullName, llvm::StringRef processor);
 };
+/// The targets of this library (targets/Targets.cpp), that of the host first.
+std::vector<TargetKind> shippedTargets();
 /// Makes one known to `findTarget`, for good, before anything is compiled.
 void addTargetKind(const TargetKind &kind);
 

@@ -64,6 +64,10 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::func::FuncOp"> {
   ];
 }
 
+def InlinePaddingPass : Pass<"inline-padding", "::mlir::func::FuncOp"> {
+  let summary = "has kernels of small windows read what is around an image themselves";
+}
+
 def MergeMapsPass : Pass<"merge-maps", "::mlir::func::FuncOp"> {
   let summary = "makes chains of maps one map";
 }

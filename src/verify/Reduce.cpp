@@ -137,7 +137,7 @@ private:
     for (size_t i = 0; i < part.model.graph.outputs.size(); ++i) {
       onnx::ValueInfo &output = part.model.graph.outputs[i];
       const TensorSpec &spec = model->outputs()[i];
-      if (output.dtype || model->isStaged())
+      if (output.dtype || model->isSplit())
         continue;
       output.kind = onnx::ValueInfo::Tensor;
       output.dtype = spec.dtype;

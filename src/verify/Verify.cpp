@@ -1,7 +1,7 @@
 #include "verify/Verify.h"
 
 #include "driver/KernelTrace.h"
-#include "driver/PassAnswers.h"
+#include "driver/models/PassAnswers.h"
 #include "runtime/system/Error.h"
 
 #include "verify/Alternatives.h"
@@ -157,7 +157,7 @@ public:
     }
     report.outputs = answers.judged(found);
     compareSteps(report, given);
-    if (!options.bisected.empty() && !model.isStaged())
+    if (!options.bisected.empty() && !model.isSplit())
       bisect(report, given, answers);
     askPeers(report, given, answers);
     return report;
@@ -195,7 +195,7 @@ private:
   void compareSteps(CaseReport &report, const Case &given) {
     if (!options.comparesSteps)
       return;
-    if (model.isStaged()) {
+    if (model.isSplit()) {
       report.whyNoSteps = "the model is split into several programs, because shapes, control flow "
                           "or values depend on data";
       return;

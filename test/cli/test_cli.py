@@ -410,7 +410,7 @@ QUICK = ["--seconds", "0.02", "--rounds", "2"]
 
 def test_bench_prints_tables():
     text = good("bench", MODEL, *QUICK, "--profile", "--threads", "1")
-    for word in "median|p95|min|calls/s|first answer|compile|threads: 1|GB/s".split("|"):
+    for word in "median|p95|min|calls/s|first answer|compile|threads: 1|GB/s|lost".split("|"):
         assert word in text
 
 
@@ -425,8 +425,11 @@ def test_bench_json():
             "load_us", "compile_us", "first_run_us", "first_answer_us"} == ours.keys()  # fmt: skip
     assert 0 < ours["min_us"] <= ours["median_us"] <= ours["p95_us"] and ours["calls"] >= 2
     for kernel in report["kernels"]:
-        assert {"name", "operators", "where", "routine", "notes", "time_us", "predicted_us", "bytes",
-                "operations", "gb_per_second", "gop_per_second"} == kernel.keys()  # fmt: skip
+        assert {"name", "operators", "where", "routine", "notes", "time_us", "predicted_us",
+                "least_us", "losses", "bytes", "operations", "gb_per_second",
+                "gop_per_second"} == kernel.keys()  # fmt: skip
+        lost = max(0, kernel["time_us"] - kernel["least_us"])
+        assert sum(us for _, us in kernel["losses"]) == pytest.approx(lost)
 
 
 def test_bench_against_onnx_runtime():

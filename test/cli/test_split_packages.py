@@ -73,7 +73,7 @@ def detector(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_a_detector_answers_sizes_that_the_trial_never_saw(detector) -> None:
     path, package = detector
     model, program = hr.load(path), CProgram(package)
-    assert model.staged
+    assert model.is_split
     counts = set()
     for height, width, seed in [(9, 11, 3), (4, 9, 4), (12, 5, 5), (6, 8, 6), (2, 3, 7)]:
         feeds = sample(height, width, seed)

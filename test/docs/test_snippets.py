@@ -68,7 +68,7 @@ class Step:
     output: str = ""
 
     def needs(self) -> list[str]:
-        modules = re.findall(r"^\s*(?:import|from) (torch|ray)\b", self.code, re.M)
+        modules = re.findall(r"^\s*(?:import|from) (torch|ray|sklearn)\b", self.code, re.M)
         return modules + ["ray"] * ("headrace map" in self.code or "distributed" in self.code)
 
 

@@ -109,7 +109,7 @@ void GradientProgram::checkGradient(const Sizes &sizes, Numbers numbers, bool co
 
 void GradientProgram::checkSplit(const Sizes &sizes) {
   std::shared_ptr<MLIRContext> borrowed(context(), [](MLIRContext *) {});
-  SplitProgram split = splitByDirection({"test", borrowed, module().clone()}, options);
+  DirectionPrograms split = splitByDirection({"test", borrowed, module().clone()}, options);
   LevelOneProgram joint = gradient();
   func::FuncOp both = entryFunction(*joint.module);
   std::vector<Tensor> inputs = inputsOf(both, sizes, Numbers::Any, 1);

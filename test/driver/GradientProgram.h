@@ -1,7 +1,7 @@
 // Level-1 programs whose gradients are compared with finite differences, evaluated and compiled.
 #pragma once
 
-#include "driver/Gradient.h"
+#include "driver/models/Gradient.h"
 
 #include "CompiledProgram.h"
 

@@ -118,12 +118,12 @@ void buildChain(GradientProgram &p, int length) {
   p.output(x);
 }
 
-SplitProgram splitOf(GradientProgram &p) {
+DirectionPrograms splitOf(GradientProgram &p) {
   std::shared_ptr<MLIRContext> borrowed(p.context(), [](MLIRContext *) {});
   return splitByDirection({"test", borrowed, p.module().clone()}, p.options);
 }
 
-int64_t keptBytes(const SplitProgram &split, size_t outputs) {
+int64_t keptBytes(const DirectionPrograms &split, size_t outputs) {
   int64_t bytes = 0;
   for (const SavedTensor &kept : split.kept)
     if (kept.place == SavedTensor::Place::Output && kept.index >= outputs) {
@@ -151,7 +151,7 @@ TEST(ForwardBackward, KeepsWhatTheBudgetAllows) {
   EXPECT_GT(unlimited, 3 * tensor);
   for (int64_t budget : {int64_t{0}, tensor, 3 * tensor, unlimited}) {
     p.options.memoryBudget = budget;
-    SplitProgram split = splitOf(p);
+    DirectionPrograms split = splitOf(p);
     EXPECT_LE(keptBytes(split, 1), budget);
     EXPECT_GE(keptBytes(split, 1), last);
     last = keptBytes(split, 1);
@@ -170,7 +170,7 @@ TEST(ForwardBackward, OfAChainOfMapsKeepsItsInputOnly) {
   p.output(p.map({x, u}, [&](OpBuilder &b, ValueRange v) -> Value {
     return b.create<arith::MulFOp>(p.loc(), v[0], b.create<math::TanhOp>(p.loc(), v[1]));
   }));
-  SplitProgram split = splitOf(p);
+  DirectionPrograms split = splitOf(p);
   ASSERT_EQ(split.kept.size(), 1u);
   EXPECT_EQ(split.kept[0].place, SavedTensor::Place::Input);
   for (LevelOneProgram *program : {&split.forward, &split.backward}) {
@@ -184,7 +184,7 @@ TEST(ForwardBackward, OfReluKeepsTheResult) {
   GradientProgram p;
   Value x = p.input({8, 4}), w = p.input({4, 4});
   p.output(p.relu(p.contract("mk,kn->mn", x, w)));
-  SplitProgram split = splitOf(p);
+  DirectionPrograms split = splitOf(p);
   EXPECT_EQ(keptBytes(split, 1), 0);
   p.checkSplit();
 }

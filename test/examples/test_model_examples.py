@@ -43,7 +43,7 @@ def test_types_of_the_repository_s_files_are_told() -> None:
         "dev": "shell",
         "CMakePresets.json": "json",
         "pyproject.toml": "toml",
-        "src/driver/Model.cpp": "cpp",
+        "src/driver/models/Model.cpp": "cpp",
         "examples/digits/classify.py": "python",
         "examples/digits/digits.onnx": "onnx",
         "examples/digits/held_back_images.npy": "npy",

@@ -2,7 +2,7 @@
 // for.
 #include "runtime/system/Error.h"
 
-#include "image/Picture.h"
+#include "image/Decode.h"
 
 using namespace headrace;
 

@@ -3,7 +3,7 @@
 #include "dialect/Hr.h"
 #include "driver/Model.h"
 #include "driver/programs/ModelFile.h"
-#include "driver/staged/StagedProgram.h"
+#include "driver/split/SplitProgram.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/Error.h"
@@ -76,8 +76,8 @@ void runBounded(onnx::Model file) {
   ModelFile made = programOf(std::move(file), "fuzz.onnx", settings);
   if (made.program && !isSmall(*made.program->module))
     return;
-  std::unique_ptr<Model> model = made.staged
-                                     ? std::make_unique<Model>(std::move(made.staged))
+  std::unique_ptr<Model> model = made.splitProgram
+                                     ? std::make_unique<Model>(std::move(made.splitProgram))
                                      : std::make_unique<Model>(std::move(*made.program), settings);
   std::optional<std::vector<RuntimeValue>> inputs = tinyInputs(model->inputValues());
   if (!inputs)
@@ -94,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   try {
     onnx::Model file =
         onnx::readModel(std::as_bytes(std::span(data, size)), nullptr, folder.path, "fuzz.onnx");
-    if (staged::StagedProgram::isNeededFor(file) || canBeImported(file))
+    if (split::SplitProgram::isNeededFor(file) || canBeImported(file))
       runBounded(std::move(file));
   } catch (const Error &) {       // NOLINT(bugprone-empty-catch): what most inputs end in
   } catch (const Interrupted &) { // NOLINT(bugprone-empty-catch): it takes too long

@@ -1,6 +1,6 @@
 #include "runtime/system/Error.h"
 
-#include "image/Picture.h"
+#include "image/Decode.h"
 #include <gtest/gtest.h>
 
 using namespace headrace;

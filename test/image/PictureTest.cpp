@@ -1,7 +1,6 @@
-#include "image/Picture.h"
-
 #include "runtime/system/Error.h"
 
+#include "image/Decode.h"
 #include "image/formats/SystemLibrary.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "image/Picture.h"
+#include "image/Decode.h"
 #include <gtest/gtest.h>
 #include <string_view>
 

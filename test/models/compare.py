@@ -89,7 +89,7 @@ def examine(name: str, folder: str, full: bool, threads: int) -> tuple[str, list
     if openvino := real_models.open_openvino(path, threads, feeds):
         others.append(openvino)
     found = ratios(lambda f: model(**f), others, feeds, TURNS, SECONDS)
-    staged = ", split" if model.staged else ""
+    staged = ", split" if model.is_split else ""
     return f"agrees{staged}, {worst:.0e}", [f"{each:.2f}" for each in found]
 
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 
 namespace headrace::optimize {
 namespace {
@@ -49,7 +50,25 @@ TEST_F(OptimizerTest, PredictsWhatExplainSaysAfterwards) {
   std::vector<Transformation> steps = legal();
   ASSERT_GT(steps.size(), 20U);
   for (const Transformation &step : steps)
-    expectAsExplained(step);
+    expectAsExplained(optimizer.predict(step.step));
+}
+
+TEST_F(OptimizerTest, ListsWhatPlanningTheWholeProgramTells) {
+  for (const Transformation &listed : optimizer.list()) {
+    Transformation whole = optimizer.predict(listed.step);
+    EXPECT_EQ(listed.isLegal(), whole.isLegal()) << listed.step;
+    EXPECT_EQ(listed.after.kernels, whole.after.kernels) << listed.step;
+    EXPECT_EQ(listed.after.bytes, whole.after.bytes) << listed.step;
+    EXPECT_EQ(listed.after.operations, whole.after.operations) << listed.step;
+    EXPECT_EQ(listed.after.peakBytes, whole.after.peakBytes) << listed.step;
+    EXPECT_DOUBLE_EQ(listed.after.microseconds, whole.after.microseconds) << listed.step;
+    EXPECT_EQ(std::set(listed.dropped.begin(), listed.dropped.end()),
+              std::set(whole.dropped.begin(), whole.dropped.end()))
+        << listed.step;
+    EXPECT_EQ(std::set(listed.added.begin(), listed.added.end()),
+              std::set(whole.added.begin(), whole.added.end()))
+        << listed.step;
+  }
 }
 
 TEST_F(OptimizerTest, ListsStepsOfEachKindBestFirst) {

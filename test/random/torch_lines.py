@@ -19,6 +19,8 @@ UNARY = (
     "{}.clamp(min=-0.25)", "torch.nan_to_num({})", "2 - {}", "{} * 1.5", "{} / 3", "{} ** 2",
     "torch.pow({}.abs() + 0.5, 1.5)", "torch.expm1({}.sigmoid())", "{}.clone()", "{}.contiguous()",
     "torch.sinh({}.sigmoid())", "{}.detach() * {}", "F.softsign({})", "F.tanhshrink({})",
+    "torch.lgamma({}.abs() + 0.5)", "torch.digamma({}.abs() + 1)", "torch.erfc({})", "torch.special.i0e({})",
+    "torch.erfinv({}.tanh() * 0.9)", "torch.special.i1({}.tanh())",
 )  # fmt: skip
 BINARY = (
     "{} + {}", "{} - {}", "{} * {}", "torch.maximum({}, {})", "torch.minimum({}, {})", "{} / ({}.abs() + 1)",
@@ -201,6 +203,34 @@ def picked(g: Any) -> str:
     )()
 
 
+def combined(g: Any) -> str:
+    """Rows and elements that several others are combined into."""
+    name = g.value(lambda x: x.dim() > 0 and x.shape[0] >= 3)
+    kind, keep = g.pick("amax", "amin", "prod", "mean"), g.pick("True", "False")
+    rows = f"{name}[i0]"
+    return g.pick(
+        lambda: f"{name}.index_reduce(0, i0, {rows} + 0.25, '{kind}', include_self={keep})",
+        lambda: (
+            f"{name}.scatter_reduce(0, i0.reshape([-1] + [1] * ({name}.dim() - 1)).expand_as({rows}), "
+            f"{rows} * 1.5, '{kind}', include_self={keep})"
+        ),
+        lambda: f"torch.linalg.vector_norm({name} + 0.5, 3, dim=0)",
+        lambda: f"F.pairwise_distance({name}, {name}.flip(0) * 0.5, p={g.pick('1.5', '3')})",
+        lambda: f"torch.histc({name}.detach(), 4, -2, 2)",
+        lambda: f"({name} * 10).clamp(0, 200).to(torch.uint8) % 7 * {name}",
+    )()
+
+
+def sampled(g: Any) -> str:
+    name = g.value(lambda x: x.dim() == 4 and x.shape[0] > 0)
+    mode = g.pick("bilinear", "nearest", "bicubic")
+    beyond, corners = g.pick("zeros", "border", "reflection"), g.pick("True", "False")
+    return (
+        f"F.grid_sample({name}, {name}.mean(1)[..., None].expand(-1, -1, -1, 2).sigmoid() * 2.1 - 1.03, "
+        f"mode='{mode}', padding_mode='{beyond}', align_corners={corners})"
+    )
+
+
 # Products and windows
 
 
@@ -263,5 +293,5 @@ def constant(g: Any) -> str:
 LINES: tuple[Callable[[Any], str], ...] = (
     *[unary] * 4, *[binary] * 4, *[view] * 5, *[fold] * 2, *[changed] * 3, *[product] * 2,
     with_scalar_tensor, ternary, mask, moments, normalization, moved, moved, joined, joined, picked,
-    attention, window, drawn, constant,
+    attention, window, drawn, constant, combined, sampled,
 )  # fmt: skip

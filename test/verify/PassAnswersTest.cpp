@@ -1,4 +1,4 @@
-#include "driver/PassAnswers.h"
+#include "driver/models/PassAnswers.h"
 
 #include "driver/Model.h"
 #include "frontend/onnx/write/OnnxWriter.h"

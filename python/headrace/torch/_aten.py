@@ -40,7 +40,7 @@ def write(c: Context, node: fx.Node, args: Sequence[Any], named: dict[str, Any])
     c.builder.at(node.name)
     if name is None:
         return FUNCTIONS[node.target](c, *args, **named)
-    names = [argument.name for argument in node.target._schema.arguments]
+    names = [each.name for each in node.target._schema.arguments]
     given = [*zip(names, args), *named.items()]
     arguments = [(name, argument(c, value)) for name, value in given]
     value = node.meta["val"]

@@ -55,7 +55,7 @@ def check_options(who: str, options: dict[str, Any]) -> None:
             )
     settings = {name: options[name] for name in ("target", *SETTINGS) if name in options}
     try:
-        check_settings(tuple(settings.items()))
+        check_for_some_target(settings)
     except TypeError:
         given = ", ".join(f"{name}={value!r}" for name, value in settings.items())
         raise InvalidArgumentError(f"{who}: an option has the wrong type: {given}") from None
@@ -63,6 +63,22 @@ def check_options(who: str, options: dict[str, Any]) -> None:
         pass  # not on this machine, or not for this program
     except Error as error:
         raise type(error)(f"{who}: {error}") from None
+
+
+def check_for_some_target(settings: dict[str, Any]) -> None:
+    """Without a target, graphs may be compiled for CPUs or for CUDA devices."""
+    try:
+        check_settings(tuple(settings.items()))
+    except (InvalidArgumentError, UnsupportedError):
+        if "target" in settings:
+            raise
+        try:
+            check_settings((("target", "cuda"), *settings.items()))
+        except Error:
+            pass
+        else:
+            return
+        raise
 
 
 @functools.lru_cache

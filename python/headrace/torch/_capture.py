@@ -14,6 +14,7 @@ from torch import fx
 from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import detect_fake_mode
 from torch._higher_order_ops.effects import with_effects
+from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.traceback import preserve_node_meta
@@ -22,7 +23,7 @@ from headrace.torch._context import Reason, Unsupported
 from headrace.torch._decompositions import decompositions
 from headrace.torch._fallback import first_line, place_of, unsupported
 from headrace.torch._interpreter import GraphInterpreter
-from headrace.torch._results import Results, find_results
+from headrace.torch._results import Results, find_results, tensors_in
 
 
 @dataclass
@@ -61,7 +62,8 @@ def attributes_as_inputs(module: fx.GraphModule) -> tuple[fx.GraphModule, list[t
 def capture(module: fx.GraphModule) -> Capture:
     """Traces the forward computation only: its gradient is taken of the program it becomes."""
     fakes = [n.meta["example_value"] for n in module.graph.nodes if n.op == "placeholder"]
-    mode = next((x.fake_mode for x in fakes if isinstance(x, torch.Tensor)), detect_fake_mode())
+    known = (x for node in module.graph.nodes for x in tensors_in(node.meta.get("example_value")))
+    mode = next((x.fake_mode for x in known if isinstance(x, FakeTensor)), detect_fake_mode())
     if mode is None:
         raise Unsupported("a graph without tensors")
     results = find_results(module)

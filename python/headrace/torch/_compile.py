@@ -14,6 +14,7 @@ from headrace.torch._context import Reason, Unsupported, fixed
 from headrace.torch._execute import Executor
 from headrace.torch._fallback import OURS, Fallback, compiling, describe, unsupported
 from headrace.torch._lower import MissingOperators, Program, lower
+from headrace.torch._prepare import prepare
 from headrace.torch._report import GraphReport, Tally
 from headrace.torch._results import example
 from headrace.torch._split import Part, Splitter
@@ -129,14 +130,17 @@ def lower_settling(captured: Capture, name: str, options: dict[str, Any]) -> Pro
 
     PyTorch then asks for another graph when they change.
     """
+    captured, preparation = prepare(captured)
     try:
-        return lower(captured, name, options)
+        program = lower(captured, name, options)
     except MissingOperators:
         raise
     except (Unsupported, Error):
         if not settle_sizes(captured):
             raise
-        return lower(captured, name, options)
+        program = lower(captured, name, options)
+    program.preparation = preparation
+    return program
 
 
 def ends_of(module: fx.GraphModule) -> list[Any]:

@@ -14,6 +14,7 @@ from headrace import _core
 
 NAMES = {
     torch.bool: "bool",
+    torch.uint8: "u8",
     torch.int8: "i8",
     torch.int16: "i16",
     torch.int32: "i32",

@@ -28,6 +28,7 @@ from headrace.torch._context import (
 from headrace.torch._fallback import first_line, place_of, unsupported
 from headrace.torch._interpreter import SOURCE
 from headrace.torch._numbers import Number, Place, find_symbols
+from headrace.torch._prepare import Preparation
 from headrace.torch._random import Draw
 from headrace.torch._results import Result, example, inverse, is_changed, memory_order
 
@@ -76,6 +77,7 @@ class Program:
     changing: set[
         int
     ]  # inputs, by their place in the program, that the graph or a later part of it changes
+    preparation: Preparation | None = None  # of the inputs behind `inputs`
 
     def stored(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
         """The inputs with their dimensions in the order in which the program has them."""
@@ -118,12 +120,16 @@ def lower(capture: Capture, name: str, options: dict[str, Any]) -> Program:
                 users = [reason_for(user, f"tensors of {what}") for user in node.users]
                 raise unsupported(users)
             label = f"input {number}"
-            order = memory_order(example(sources[number]))
+            is_prepared = number >= len(sources)
+            order = memory_order(value if is_prepared else example(sources[number]))
             shape = context.sizes(value.shape)
             stored = shape if order is None else [shape[i] for i in order]
             values[node] = builder.input(label, dtype_name(value.dtype), stored)
             if order is not None:
                 values[node] = builder.transpose(values[node], inverse(order))
+            if is_prepared:
+                continue
+            if order is not None:
                 orders[len(inputs)] = order
             inputs.append(number)
             names.append(label)

@@ -10,6 +10,7 @@ from torch.utils.dlpack import to_dlpack
 from headrace import _core
 from headrace._tensors import TensorRunner
 from headrace.torch._context import TYPES
+from headrace.torch._prepare import Known
 
 
 class Runnable:
@@ -21,9 +22,14 @@ class Runnable:
         self.dtypes = [TYPES[dtype] for _, dtype, _ in model.outputs]
         self.halves = [i for i, (_, dtype, _) in enumerate(model.outputs) if dtype == "bf16"]
 
-    def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+    def __call__(
+        self, inputs: list[torch.Tensor], known: Known | None = None, place: int = 0
+    ) -> list[torch.Tensor]:
+        """`known`: inputs that are prepared, from `place` on."""
         if self.on_device:
-            return self.on_device(inputs)
+            return self.on_device(inputs, known, place)
+        if known:
+            inputs[place:place] = known.values
 
         def copied(_: Any, index: int) -> torch.Tensor:
             """For what cannot be read in place: a misaligned view."""

@@ -20,15 +20,21 @@ double Work::operations() const {
 }
 
 double RegisterTile::efficiency() const {
-  // Two multiply-adds and two loads a cycle; a sum is there again after four.
+  double unit = unitLanes > 0 ? std::min(unitLanes, lanes) : lanes;
   double vectors = std::ceil(width / lanes);
-  double arithmetic = rows * vectors / 2, loads = (rows + vectors) / 2, latency = 4;
-  double inside = arithmetic / std::max({arithmetic, loads, latency}) * width / (vectors * lanes);
-  // Starting values, and what is done with the sums, take as long as this many products of each.
-  constexpr double ends = 10;
+  // The last vector is a shorter one if there are vectors of that length, else a masked one.
+  double last = width - (vectors - 1) * lanes;
+  bool isShorter = std::exp2(std::round(std::log2(last))) == last && last >= unit;
+  double turns = ((vectors - 1) * lanes + (isShorter ? last : lanes)) / unit;
+  // In a cycle: turns of two multiply-adds, and two loads; a sum is there again after four. On the
+  // way in and out of a tile, a branch is guessed wrongly, and results are stored, most of them
+  // while the next tile is computed.
+  constexpr double latency = 4, branch = 10, ofStore = 0.3;
+  double arithmetic = rows * turns / 2, loads = (rows + vectors) / 2;
+  double cycles = depth * std::max({arithmetic, loads, latency}) + branch + ofStore * rows * turns;
   // Other widths than powers of two are loaded and stored in parts, or under a mask.
   double whole = std::exp2(std::round(std::log2(width))) == width || width > lanes ? 1 : 0.8;
-  return inside * whole * depth / (depth + ends);
+  return rows * width / unit / 2 * depth / cycles * whole;
 }
 
 namespace {
@@ -43,7 +49,7 @@ public:
     // The last part keeps the others waiting.
     double share = std::ceil(parts / sharing) / parts;
     // The core's own cache delivers while what is beyond it does.
-    double fromCore = 0, fromBeyond = 0, computing = 0;
+    double fromCore = 0, fromBeyond = 0, computing = 0, dividing = 0;
     for (const Work::Stream &stream : work.streams) {
       bool isNear = stream.operand < 0 && stream.workingSet <= rates.coreCacheBytes;
       (isNear ? fromCore : fromBeyond) +=
@@ -51,12 +57,15 @@ public:
     }
     for (const Work::Arithmetic &part : work.arithmetic)
       if (part.operations > 0)
-        computing += part.operations / (speedOf(part, work) * part.efficiency);
+        (part.kind == OperationKind::Division ? dividing : computing) +=
+            part.operations / (speedOf(part, work) * part.efficiency);
     double moving = std::max(fromCore, fromBeyond) * share * sharing;
-    computing *= share;
-    // Loads run ahead of arithmetic, but not far enough to hide all of the shorter part.
+    // Loads run ahead of arithmetic, and divisions, which have a unit of their own, beside it; but
+    // not far enough to hide all of the shorter part.
     constexpr double notHidden = 0.4;
-    double busy = std::max(moving, computing) + notHidden * std::min(moving, computing);
+    auto together = [&](double a, double b) { return std::max(a, b) + notHidden * std::min(a, b); };
+    computing = together(computing, dividing) * share;
+    double busy = together(moving, computing);
     double calls = work.kernelCalls * (rates.kernelCall + (sharing > 1 ? rates.sharing : 0)) +
                    work.libraryCalls * rates.libraryCall;
     Estimate result{.microseconds = busy + calls};

@@ -34,6 +34,8 @@ std::unique_ptr<const CostModel> makeRooflineModel(Rates rates);
 /// vectors of `lanes` elements.
 struct RegisterTile {
   double rows = 1, width = 1, depth = 1, lanes = 1;
+  /// Elements that an arithmetic unit takes at a time, if vectors are longer than units; else 0.
+  double unitLanes = 0;
 
   /// The share of a core's multiply-adds that it reaches. The limit is arithmetic, loading
   /// operands, or waiting for sums if there are few of them; beginning and ending a tile comes

@@ -20,6 +20,7 @@ double FeatureTiles::efficiencyOf(int64_t columns) const {
   tile.rows = static_cast<double>(std::min(maxRows(registers, lanes, columns), sharing));
   tile.width = static_cast<double>(columns);
   tile.lanes = static_cast<double>(lanes);
+  tile.depth = 1e9; // what tiles begin and end with is the same for all columns
   return tile.efficiency();
 }
 
@@ -36,11 +37,20 @@ int64_t FeatureTiles::propose() const {
         candidates.push_back(tile);
   candidates.insert(candidates.end(), {lanes / 2, lanes / 4});
   std::erase_if(candidates, [&](int64_t tile) { return !isTile(tile) && tile != features; });
+  auto fillsVectors = [&](int64_t tile) { return tile >= lanes && staysInCache(tile); };
+  // Weights that do not stay in the core's cache are fetched again for every tile of rows.
+  if (std::ranges::any_of(candidates, [&](int64_t tile) { return fillsVectors(tile); }))
+    std::erase_if(candidates, [&](int64_t tile) { return tile >= lanes && !fillsVectors(tile); });
   int64_t best = 0;
   for (int64_t tile : candidates)
     if (best == 0 || efficiencyOf(tile) > efficiencyOf(best))
       best = tile;
   return best;
+}
+
+bool FeatureTiles::staysInCache(int64_t columns) const {
+  constexpr double besidesRows = 0.75;
+  return cacheBytes <= 0 || columnBytes * static_cast<double>(columns) <= besidesRows * cacheBytes;
 }
 
 bool FeatureTiles::restPays() const {

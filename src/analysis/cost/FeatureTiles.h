@@ -14,6 +14,8 @@ struct FeatureTiles {
   int64_t lanes = 8, registers = 16; // of the machine's vectors
   /// How many rows share the columns.
   int64_t rows = std::numeric_limits<int64_t>::max();
+  /// The weights of one column, and what the core's own cache holds, in bytes; 0: any.
+  double columnBytes = 0, cacheBytes = 0;
 
   /// The tile whose products take the least time; 0 if none makes good vectors.
   int64_t propose() const;
@@ -28,6 +30,8 @@ struct FeatureTiles {
 
 private:
   double efficiencyOf(int64_t columns) const;
+  /// Whether the weights of this many columns stay in the core's own cache while rows use them.
+  bool staysInCache(int64_t columns) const;
 };
 
 /// Rows that a kernel walks at a time: as many as have an accumulator each in a register, with room

@@ -23,20 +23,26 @@ struct FamilySpeeds {
 /// AMD's cores add in units beside those that multiply, and divide in more lanes at once.
 constexpr CoreSpeeds amd(double gigahertz, int64_t arithmeticBytes, double near, double core,
                          double shared, double memory) {
-  return {gigahertz, arithmeticBytes, near, core, shared, memory, 0.8, 0.3, 0.13, 0.035, 1.1};
+  return {gigahertz, arithmeticBytes, near, core, shared, memory, 0.8, 0.45, 0.13, 0.035, 1.1};
+}
+
+/// Those whose units are half as wide as their vectors: what is not a product loses less by that.
+constexpr CoreSpeeds halfWide(double gigahertz, double near, double core, double shared,
+                              double memory) {
+  return {gigahertz, 32, near, core, shared, memory, 1, 0.67, 0.11, 0.043, 0.9};
 }
 
 /// The first row that fits counts. Servers clock lower than desktops of the same models' range;
 /// what vectors of 64 bytes do to the clock is in it.
 constexpr FamilySpeeds kFamilies[] = {
     // Zen 5: mobile models have half of the vector units.
-    {kAmd, 26, 0x20, 0x2f, amd(4.5, 32, 60, 30, 16, 30)},
-    {kAmd, 26, 0x60, 0x6f, amd(4.5, 32, 60, 30, 16, 30)},
+    {kAmd, 26, 0x20, 0x2f, halfWide(4.5, 60, 30, 16, 30)},
+    {kAmd, 26, 0x60, 0x6f, halfWide(4.5, 60, 30, 16, 30)},
     {kAmd, 26, 0, 255, amd(4.4, 64, 125, 40, 23, 38)},
     // Zen 4, then Zen 3.
-    {kAmd, 25, 0x10, 0x1f, amd(3.6, 32, 60, 30, 18, 22)},
-    {kAmd, 25, 0x60, 0x7f, amd(4.7, 32, 60, 30, 18, 28)},
-    {kAmd, 25, 0xa0, 0xaf, amd(3.1, 32, 60, 30, 18, 22)},
+    {kAmd, 25, 0x10, 0x1f, halfWide(3.6, 60, 30, 22, 28)},
+    {kAmd, 25, 0x60, 0x7f, halfWide(4.7, 60, 30, 18, 30)},
+    {kAmd, 25, 0xa0, 0xaf, halfWide(3.1, 60, 30, 22, 28)},
     {kAmd, 25, 0, 255, amd(3.5, 32, 48, 26, 16, 18)},
     // Zen 2, then Zen 1.
     {kAmd, 23, 0x30, 0xff, amd(3.3, 32, 48, 24, 14, 16)},
@@ -155,6 +161,7 @@ Rates derivedRates(const ProcessorDescription &processor) {
   rates.threads = processor.threads;
   rates.nearCacheBytes = processor.nearBytes;
   rates.coreCacheBytes = processor.coreBytes;
+  rates.unitBytes = vector;
   rates.f32 = rates.narrow = speeds(vector / 4);
   if (processor.pairsBf16)
     rates.narrow[static_cast<size_t>(OperationKind::Product)] *= 2;

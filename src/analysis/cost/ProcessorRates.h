@@ -16,7 +16,7 @@ struct CoreSpeeds {
   /// Gigabytes per second of memory itself, for one thread.
   double memory = 10;
   /// Other kinds of arithmetic, as shares of the operations of multiply-adds.
-  double window = 0.25, simple = 0.2, division = 0.05, elementary = 0.025;
+  double window = 0.25, simple = 0.3, division = 0.05, elementary = 0.025;
   /// Operations per cycle, one element at a time.
   double scalar = 0.6;
 };

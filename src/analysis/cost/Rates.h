@@ -43,6 +43,8 @@ struct Rates {
   std::vector<Bandwidth> memory;
   /// Capacities of a core's caches: the nearest one, and the last that it has for itself.
   double nearCacheBytes = 32 << 10, coreCacheBytes = 1 << 20;
+  /// Bytes that an arithmetic unit takes at a time. Longer vectors take several turns.
+  double unitBytes = 64;
 
   /// Gigaoperations a second of one thread (thousand operations a microsecond), by kind.
   using Speeds = std::array<double, operationKinds>;

@@ -89,6 +89,8 @@ Rates ratesFromJson(const Json &json) {
   const Json &caches = member(json, "caches");
   rates.nearCacheBytes = positive(caches, "near", "the size of a cache");
   rates.coreCacheBytes = positive(caches, "core", "the size of a cache");
+  if (json.contains("unit_bytes")) // files written before there was such a rate
+    rates.unitBytes = positive(json, "unit_bytes", "the size of a unit");
   const Json &speeds = member(json, "speeds");
   rates.f32 = speedsFromJson(member(speeds, "f32"));
   rates.f64 = speedsFromJson(member(speeds, "f64"));
@@ -126,6 +128,7 @@ std::string ratesToText(const Rates &rates) {
       {"threads", rates.threads},
       {"memory", std::move(memory)},
       {"caches", {{"near", rates.nearCacheBytes}, {"core", rates.coreCacheBytes}}},
+      {"unit_bytes", rates.unitBytes},
       {"speeds",
        {{"f32", speedsToJson(rates.f32)},
         {"f64", speedsToJson(rates.f64)},

@@ -1,7 +1,7 @@
 #include "dialect/reference/KernelEvaluator.h"
 
 #include "dialect/ConstantData.h"
-#include "dialect/scalar/ScalarBody.h"
+#include "dialect/reference/ScalarBody.h"
 #include "runtime/system/Interruption.h"
 
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,5 +1,7 @@
 #include "dialect/scalar/Formulas.h"
 
+#include "dialect/scalar/SpecialFormulas.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -211,9 +213,11 @@ constexpr NamedFormula kFormulas[] = {
 } // namespace
 
 const NamedFormula *findFormula(StringRef name) {
-  const auto *found =
-      llvm::find_if(kFormulas, [&](const NamedFormula &formula) { return formula.name == name; });
-  return found == std::end(kFormulas) ? nullptr : found;
+  for (ArrayRef<NamedFormula> table : {ArrayRef(kFormulas), specialFormulas()})
+    for (const NamedFormula &formula : table)
+      if (formula.name == name)
+        return &formula;
+  return nullptr;
 }
 
 } // namespace headrace

@@ -3,11 +3,11 @@
 #include "driver/CompiledConstants.h"
 #include "driver/Compiler.h"
 #include "driver/Contexts.h"
-#include "driver/Imports.h"
+#include "driver/LevelOneProgram.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
+#include "driver/models/Imports.h"
 #include "driver/package/SplitModelTrial.h"
-#include "driver/programs/LevelOneProgram.h"
 #include "driver/programs/ModelFile.h"
 #include "package/Code.h"
 #include "package/Manifest.h"
@@ -114,6 +114,7 @@ struct CompiledPackage::Impl {
     entry.settings.expansion = settings.expansion;
     entry.settings.accelerator = settings.accelerator;
     entry.settings.recipe = settings.recipe;
+    entry.settings.givenInputs = settings.givenInputs;
     entry.settings.tuning = settings.tuning;
     contents.code.push_back(findTarget(entry.settings.target).needs());
   }
@@ -165,7 +166,7 @@ struct CompiledPackage::Impl {
 
   void addModel(const std::filesystem::path &path, const PackageSettings &settings) {
     ModelFile file = loadFile(path, code.front().settings, Prefer::OneProgram);
-    if (file.staged)
+    if (file.splitProgram)
       addSplitModel(path, settings);
     else
       addProgram(path, std::move(*file.program), settings);
@@ -185,10 +186,12 @@ struct CompiledPackage::Impl {
       settings.progress(name + ": trial runs");
     Settings here; // runs on this machine, whatever it is compiled for
     here.recipe = settings.recipe;
+    here.givenInputs = settings.givenInputs;
     here.tuning = settings.tuning;
     here.planCacheSize = kMaxTrialVersions;
     here.specialize = "never";
-    std::shared_ptr<staged::StagedProgram> model = loadFile(path, here, Prefer::OneProgram).staged;
+    std::shared_ptr<split::SplitProgram> model =
+        loadFile(path, here, Prefer::OneProgram).splitProgram;
     std::map<std::string, int64_t> fixed(settings.sizes.begin(), settings.sizes.end());
     std::vector<std::string> symbols;
     for (const Symbol &symbol : model->interface().symbols)
@@ -301,7 +304,7 @@ struct CompiledPackage::Impl {
   std::vector<Code> code; // as contents.code
   // Own the constants:
   std::list<Imports> models;
-  std::vector<std::shared_ptr<staged::StagedProgram>> splitModels;
+  std::vector<std::shared_ptr<split::SplitProgram>> splitModels;
   std::vector<LevelOneProgram> sources; // of scripts and split models
   std::string ir;
 };
@@ -311,9 +314,9 @@ CompiledPackage CompiledPackage::compile(std::span<const std::filesystem::path> 
   auto impl = std::make_unique<Impl>();
   impl->contents.producer = "headrace " HEADRACE_VERSION;
   impl->keepsIr = settings.keepsIr;
-  if (settings.target == "cpu")
+  if (settings.target == hostTarget)
     for (const std::string &processor : settings.processors)
-      impl->addTarget("cpu:" + processor, settings);
+      impl->addTarget(std::string(hostTarget) + ":" + processor, settings);
   else
     impl->addTarget(settings.target, settings);
   if (impl->code.empty() || models.empty())

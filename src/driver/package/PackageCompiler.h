@@ -13,9 +13,9 @@ namespace headrace {
 
 struct PackageSettings {
   /// "cpu", or another target as in Settings ("cuda", "cuda:sm_80").
-  std::string target = "cpu";
+  std::string target = hostTarget;
   /// For targets other than the CPU: the CPU for kernels that the target cannot run.
-  std::string fallback = "cpu:x86-64-v3";
+  std::string fallback = portableHostTarget;
   /// For the target cpu: x86-64 microarchitecture levels, or "native".
   std::vector<std::string> processors = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   /// See Settings::expansion. A library routine has to be on the machine that runs the package.
@@ -25,6 +25,8 @@ struct PackageSettings {
   /// See Settings::recipe; for a single model. It applies to sizes of 2 or more: versions for sizes
   /// 0 and 1 are the compiler's choice if they have other stages.
   std::string recipe;
+  /// See Settings::givenInputs; for a single model.
+  std::vector<std::string> givenInputs;
   /// See Settings::tuning. Results hold for code that is compiled for the CPU of this machine.
   std::string tuning = "auto";
   /// Dynamic dimensions that get a value once and for all.

@@ -1,7 +1,7 @@
 #include "driver/package/SplitModelTrial.h"
 
 #include "analysis/cost/SizeHints.h"
-#include "driver/programs/CompiledRegion.h"
+#include "driver/CompiledRegion.h"
 #include "package/GraphJson.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Listing.h"
@@ -90,7 +90,7 @@ std::vector<std::string> restrictedSizes(const PackagedSplitModel &model) {
 
 } // namespace
 
-TriedSplitModel trySplitModel(staged::StagedProgram &model, std::string name,
+TriedSplitModel trySplitModel(split::SplitProgram &model, std::string name,
                               std::span<const std::vector<RuntimeValue>> samples,
                               const std::map<std::string, int64_t> &fixed) {
   constexpr int maxRounds = 8;
@@ -144,7 +144,7 @@ static Tensor randomTensor(DType type, const Shape &shape, std::mt19937_64 &numb
   return values.converted(type);
 }
 
-std::vector<std::vector<RuntimeValue>> randomSamples(const staged::StagedProgram &model,
+std::vector<std::vector<RuntimeValue>> randomSamples(const split::SplitProgram &model,
                                                      const std::map<std::string, int64_t> &fixed) {
   constexpr int64_t kUnknownSize = 32; // and multiples: images are scaled down by powers of two
   constexpr int64_t kSamples = 3;

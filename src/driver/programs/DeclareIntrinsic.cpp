@@ -4,8 +4,9 @@
 #include "driver/RunPasses.h"
 #include "frontend/expr/ImportExpression.h"
 #include "runtime/system/Error.h"
+#include "targets/Host.h"
+#include "transform/kernels/ProgramModel.h"
 #include "transform/recipe/Intrinsic.h"
-#include "transform/recipe/ProgramModel.h"
 
 #include <dlfcn.h>
 
@@ -19,7 +20,7 @@ namespace {
 }
 
 Stage patternOf(const std::string &name, const expr::Stage &stage) {
-  std::shared_ptr<MLIRContext> context = contextFor(findTarget("cpu"));
+  std::shared_ptr<MLIRContext> context = contextFor(findTarget(hostTarget));
   OwningOpRef<ModuleOp> program = expr::importExpression({stage}, *context, name);
   func::FuncOp entry = entryFunction(*program);
   nameStages(entry);

@@ -1,7 +1,7 @@
 #include "driver/programs/ExpressionModel.h"
 
 #include "driver/Contexts.h"
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/LevelOneProgram.h"
 #include "frontend/expr/ImportExpression.h"
 
 namespace headrace {

@@ -1,7 +1,7 @@
 #include "driver/programs/GraphModel.h"
 
 #include "driver/Contexts.h"
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/LevelOneProgram.h"
 
 namespace headrace {
 

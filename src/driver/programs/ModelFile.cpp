@@ -2,13 +2,14 @@
 
 #include "driver/Compiler.h"
 #include "driver/Contexts.h"
-#include "driver/programs/DeclaredValues.h"
-#include "driver/staged/StagedProgram.h"
+#include "driver/DeclaredValues.h"
+#include "driver/split/SplitProgram.h"
 #include "frontend/aten/exported/Importer.h"
 #include "frontend/onnx/import/Importer.h"
 #include "frontend/onnx/read/OnnxReader.h"
 #include "runtime/system/ForkSafety.h"
 #include "runtime/system/Text.h"
+#include "runtime/tensor/TensorFiles.h"
 
 #include <algorithm>
 
@@ -122,14 +123,14 @@ ModelFile programOf(onnx::Model file, const std::string &name, const Settings &s
   DeclaredValues declared = declaredValues(read->graph);
   // What is made for one program keeps it one.
   bool isFree = prefer == Prefer::Speed && settings.recipe.empty() && settings.accelerator.empty();
-  bool isInStages = staged::StagedProgram::isNeededFor(*read) ||
-                    (isFree && staged::StagedProgram::isCheaperFor(*read, settings.target));
-  if (!isInStages)
+  bool isSplit = split::SplitProgram::isNeededFor(*read) ||
+                 (isFree && split::SplitProgram::isCheaperFor(*read, settings.target));
+  if (!isSplit)
     if (std::optional<LevelOneProgram> program = importModel(read, name, settings, reason))
       return {std::move(program), nullptr, read->metadata, std::move(declared), {}};
   std::map<std::string, std::string> metadata = read->metadata;
   return {std::nullopt,
-          std::make_shared<staged::StagedProgram>(name, std::move(*read), settings, reason),
+          std::make_shared<split::SplitProgram>(name, std::move(*read), settings, reason),
           std::move(metadata),
           std::move(declared),
           {}};
@@ -137,7 +138,7 @@ ModelFile programOf(onnx::Model file, const std::string &name, const Settings &s
 
 LevelOneProgram importFile(const std::filesystem::path &path, const Settings &settings) {
   ModelFile file = loadFile(path, settings, Prefer::OneProgram);
-  if (file.staged)
+  if (file.splitProgram)
     throw Error(
         ErrorKind::Unsupported,
         path.filename().string() +

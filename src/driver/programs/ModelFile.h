@@ -1,8 +1,8 @@
-// A model's file as what it becomes: one program, or one that runs in stages.
+// A model's file as what it becomes: one program, or one that is split into several programs.
 #pragma once
 
+#include "driver/LevelOneProgram.h"
 #include "driver/Model.h"
-#include "driver/programs/LevelOneProgram.h"
 
 #include <cstddef>
 #include <map>
@@ -18,13 +18,13 @@ struct Model;
 
 struct ModelFile {
   std::optional<LevelOneProgram> program;
-  std::shared_ptr<staged::StagedProgram> staged; // if it needs several programs
+  std::shared_ptr<split::SplitProgram> splitProgram; // if it needs several programs
   std::map<std::string, std::string> metadata;
   DeclaredValues declared;
   onnx::FileNotes notes;
 };
 
-/// If a model can be one program, but is faster in stages.
+/// If a model can be one program, but is faster split into several.
 enum class Prefer { Speed, OneProgram };
 
 /// Reads and imports a file. Throws Error.

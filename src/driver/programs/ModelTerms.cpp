@@ -1,9 +1,9 @@
 #include "driver/programs/ModelTerms.h"
 
+#include "driver/LevelOneProgram.h"
 #include "driver/Phases.h"
 #include "driver/RunPasses.h"
 #include "driver/Specialize.h"
-#include "driver/programs/LevelOneProgram.h"
 #include "runtime/system/ForkSafety.h"
 #include "target/coarse/MapPieces.h"
 

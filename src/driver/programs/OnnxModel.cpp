@@ -1,7 +1,7 @@
 #include "driver/programs/OnnxModel.h"
 
 #include "driver/programs/ModelFile.h"
-#include "driver/staged/StagedProgram.h"
+#include "driver/split/SplitProgram.h"
 #include "frontend/onnx/read/OnnxModel.h"
 
 namespace headrace {
@@ -10,8 +10,8 @@ std::shared_ptr<Model> modelOf(onnx::Model file, const std::string &name,
                                const Settings &settings) {
   checkSettings(settings);
   ModelFile found = programOf(std::move(file), name, settings);
-  if (found.staged)
-    return std::make_shared<Model>(std::move(found.staged));
+  if (found.splitProgram)
+    return std::make_shared<Model>(std::move(found.splitProgram));
   return std::make_shared<Model>(std::move(*found.program), settings);
 }
 

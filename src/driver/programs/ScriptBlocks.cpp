@@ -1,7 +1,7 @@
 #include "driver/programs/ScriptBlocks.h"
 
 #include "driver/Contexts.h"
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/LevelOneProgram.h"
 #include "frontend/script/SegmentImporter.h"
 
 #include "script/ScriptSession.h"

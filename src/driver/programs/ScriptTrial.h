@@ -1,7 +1,7 @@
 // A trial run of a script with sample data: it shows which segments to compile ahead of time.
 #pragma once
 
-#include "driver/programs/LevelOneProgram.h"
+#include "driver/LevelOneProgram.h"
 #include "package/Contents.h"
 
 #include "script/host/Value.h"

@@ -1,7 +1,7 @@
 #include "driver/programs/SegmentCompiler.h"
 
+#include "driver/CompiledRegion.h"
 #include "driver/Contexts.h"
-#include "driver/programs/CompiledRegion.h"
 #include "frontend/script/SegmentImporter.h"
 #include "runtime/system/ForkSafety.h"
 

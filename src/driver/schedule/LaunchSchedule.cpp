@@ -5,8 +5,8 @@
 #include "driver/RunPasses.h"
 #include "frontend/expr/ImportExpression.h"
 #include "runtime/system/Error.h"
+#include "transform/kernels/KernelStages.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/KernelStages.h"
 
 using namespace mlir;
 

@@ -4,14 +4,15 @@
 #include "driver/RunPasses.h"
 #include "frontend/expr/ImportExpression.h"
 #include "runtime/system/Error.h"
-#include "transform/recipe/ProgramModel.h"
+#include "targets/Host.h"
+#include "transform/kernels/ProgramModel.h"
 
 using namespace mlir;
 
 namespace headrace {
 
 static LoopModel modelOf(const std::vector<expr::Stage> &outputs) {
-  std::shared_ptr<MLIRContext> context = contextFor(findTarget("cpu"));
+  std::shared_ptr<MLIRContext> context = contextFor(findTarget(hostTarget));
   OwningOpRef<ModuleOp> program = expr::importExpression(outputs, *context, "schedule");
   func::FuncOp entry = entryFunction(*program);
   nameStages(entry);

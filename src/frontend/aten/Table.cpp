@@ -10,8 +10,8 @@ static std::unordered_map<std::string, Write> buildTable() {
        {arithmeticOperators(), activationOperators(), comparisonOperators(), conversionOperators(),
         viewOperators(), movementOperators(), creationOperators(), indexingOperators(),
         reductionOperators(), normalizationOperators(), productOperators(), windowOperators(),
-        resizeOperators(), attentionOperators(), lossOperators(), orderOperators(),
-        partOperators()})
+        resizeOperators(), attentionOperators(), lossOperators(), orderOperators(), partOperators(),
+        samplingOperators()})
     for (const Operator &each : family)
       table.emplace(each.name, each.write);
   return table;

@@ -34,6 +34,7 @@ Operators attentionOperators();
 Operators lossOperators();
 Operators orderOperators();
 Operators partOperators();
+Operators samplingOperators();
 
 /// The function of "add.Tensor"; null if there is none.
 const Write *findOperator(const std::string &name);

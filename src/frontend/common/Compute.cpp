@@ -1,7 +1,7 @@
 #include "frontend/common/Compute.h"
 
-#include "dialect/Combine.h"
 #include "dialect/reference/Reference.h"
+#include "dialect/scalar/Combine.h"
 
 using namespace mlir;
 

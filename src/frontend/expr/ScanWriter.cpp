@@ -1,7 +1,7 @@
 #include "frontend/expr/ScanWriter.h"
 
-#include "dialect/Combine.h"
 #include "dialect/SizeAlgebra.h"
+#include "dialect/scalar/Combine.h"
 #include "frontend/expr/IndexChecks.h"
 #include "frontend/expr/ScalarWriter.h"
 #include "frontend/expr/ScanParts.h"

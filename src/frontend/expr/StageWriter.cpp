@@ -1,8 +1,8 @@
 #include "frontend/expr/StageWriter.h"
 
-#include "dialect/Combine.h"
 #include "dialect/SizeAlgebra.h"
 #include "dialect/ops/folds/Folds.h"
+#include "dialect/scalar/Combine.h"
 #include "frontend/expr/IndexChecks.h"
 #include "frontend/expr/PaddingConditions.h"
 #include "frontend/expr/ScalarWriter.h"

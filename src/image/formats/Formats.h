@@ -1,7 +1,8 @@
 // One function for each format: nothing if the file is damaged.
 #pragma once
 
-#include "image/Picture.h"
+#include "image/formats/Picture.h"
+#include <optional>
 
 namespace headrace::image {
 

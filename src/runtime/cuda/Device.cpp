@@ -57,6 +57,7 @@ Device::Device(int number) : index(number) {
   // From 9.0 on, part of the instructions is for one architecture alone ("a").
   chip = "sm_" + std::to_string(major * 10 + minor) + (major >= 9 ? "a" : "");
   sharedLimit = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  processors = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   if (attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 0)
     throw Error(ErrorKind::Unsupported, "device " + label + " has no memory pools");
   check(api.cuDevicePrimaryCtxRetain(&primary, device), "opening device " + label);
@@ -134,6 +135,14 @@ std::string hostArchitecture() {
     return Device::get(chosenDevice()).architecture();
   } catch (const Error &) {
     return "";
+  }
+}
+
+int hostMultiprocessors() {
+  try {
+    return Device::get(chosenDevice()).multiprocessors();
+  } catch (const Error &) {
+    return 0;
   }
 }
 

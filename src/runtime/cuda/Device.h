@@ -23,6 +23,7 @@ public:
   Context context() const { return primary; }
   Pool pool() const { return memory; }
   int sharedBytesLimit() const { return sharedLimit; }
+  int multiprocessors() const { return processors; }
 
   /// A stream of the caller's own, to be returned: tensors may be freed in its order long after.
   Stream takeStream();
@@ -35,7 +36,7 @@ private:
   std::string label, chip;
   Context primary = nullptr;
   Pool memory = nullptr;
-  int sharedLimit = 0;
+  int sharedLimit = 0, processors = 0;
   std::mutex mutex; // for what follows
   std::vector<Stream> idle;
 };
@@ -68,6 +69,8 @@ int chosenDevice();
 
 /// The architecture of the chosen device; empty if there is no driver or no device.
 std::string hostArchitecture();
+/// The number of multiprocessors of the chosen device; 0 if there is no driver or no device.
+int hostMultiprocessors();
 
 /// Why code for `architecture` ("sm_80", "sm_90a") does not run on the chosen device; empty if
 /// it does. Code for sm_N runs on N and later, code for sm_Na on N alone.

@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/CuBlas.h"
 #include "runtime/cuda/CuDnn.h"
+#include "runtime/cuda/CuDnnGraph.h"
 #include "runtime/system/Error.h"
 
 #include <algorithm>
@@ -23,12 +24,14 @@ struct Routine {
   std::string_view name;
   DeviceRoutine function;
   bool (*isHere)();
+  DeviceRoutine prepare = nullptr;
 };
 
 constexpr Routine routines[] = {
     {"copy", copyBytes, [] { return true; }},
     {"cublas.gemm", cuBlasGemm, cuBlasAvailable},
     {"cudnn.conv", cuDnnConvolution, cuDnnAvailable},
+    {"cudnn.convolution", cuDnnFusedConvolution, cuDnnGraphAvailable, prepareCuDnnFusedConvolution},
 };
 
 } // namespace
@@ -37,6 +40,13 @@ DeviceRoutine findDeviceRoutine(std::string_view name) {
   for (const Routine &routine : routines)
     if (routine.name == name)
       return routine.isHere() ? routine.function : nullptr;
+  return nullptr;
+}
+
+DeviceRoutine findPreparation(std::string_view name) {
+  for (const Routine &routine : routines)
+    if (routine.name == name)
+      return routine.prepare;
   return nullptr;
 }
 

@@ -21,6 +21,9 @@ struct RoutineCall {
 };
 using DeviceRoutine = void (*)(const RoutineCall &call);
 
+/// What "cudnn.convolution" computes of its sums at the end; packages store the numbers.
+enum class CuDnnActivation : int64_t { None = 0, Relu = 1, Relu6 = 2, Swish = 3, Gelu = 4 };
+
 /// Workspace that libraries are given; more makes some products of matrices faster.
 inline constexpr int64_t routineWorkspaceBytes = int64_t{32} << 20;
 
@@ -32,7 +35,14 @@ inline constexpr int64_t routineWorkspaceBytes = int64_t{32} << 20;
 /// "cudnn.conv": images [n, h, w, c], filters [k, kh, kw, c] and results [n, oh, ow, k];
 /// parameters:
 ///   n, h, w, c, k, kh, kw, oh, ow, strides (2), dilations (2). Types as above.
+/// "cudnn.convolution": the same of bf16 or f16, and of what follows: images, filters, a bias [k]
+///   (f32) if there is one, what is added (as the result) if anything is, results; parameters:
+///   those of "cudnn.conv", padding at the beginning (2) and the end (2), whether there is a bias,
+///   whether anything is added, `CuDnnActivation`.
 DeviceRoutine findDeviceRoutine(std::string_view name);
+/// What may be done before the first call of a routine, by several threads at once; null if nothing
+/// is. No memory is accessed.
+DeviceRoutine findPreparation(std::string_view name);
 /// Whether devices have a routine of that name, here or elsewhere; checks of data are launches.
 bool isDeviceRoutine(std::string_view name);
 

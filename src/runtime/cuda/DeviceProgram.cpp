@@ -7,6 +7,7 @@
 #include "runtime/system/ThreadPool.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 namespace headrace::cuda {
@@ -74,7 +75,36 @@ DeviceBinding DeviceProgram::bind(std::span<const int64_t> symbols) const {
     }
     binding.launches += isRoutine(i) ? 1 : boundLaunches.size();
   }
+  prepareRoutines(binding);
   return binding;
+}
+
+/// Libraries compile code in up to half a second, on one core.
+void DeviceProgram::prepareRoutines(const DeviceBinding &binding) const {
+  std::map<std::vector<int64_t>, size_t> different; // steps, by routine, sizes and types
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    if (!routines[i] || !findPreparation(program.steps[i].symbol))
+      continue;
+    std::vector<int64_t> key = binding.common.steps[i].parameters;
+    for (DType type : operandTypes[i])
+      key.push_back(static_cast<int64_t>(type));
+    different.emplace(std::move(key), i);
+  }
+  std::vector<size_t> steps;
+  for (const auto &[key, step] : different)
+    steps.push_back(step);
+  ThreadPool::global().parallelFor(
+      static_cast<int64_t>(steps.size()), 1, [&](int64_t begin, int64_t end, int) {
+        Current current(device);
+        WhileRecording permitted;
+        for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
+          size_t i = steps[k];
+          std::vector<Address> none(operandTypes[i].size());
+          findPreparation(program.steps[i].symbol)({program.steps[i], none, operandTypes[i],
+                                                    binding.common.steps[i].parameters, device,
+                                                    nullptr, 0});
+        }
+      });
 }
 
 std::vector<Address> DeviceProgram::operands(size_t step, const CallMemory &memory) const {

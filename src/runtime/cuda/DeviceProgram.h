@@ -54,6 +54,8 @@ public:
   std::vector<std::string> notes() const;
 
 private:
+  void prepareRoutines(const DeviceBinding &binding) const;
+
   Device &device;
   const Program &program;
   std::vector<std::unique_ptr<LoadedImage>> loaded;

@@ -1,5 +1,6 @@
 #include "runtime/library/Gemm.h"
 
+#include "runtime/library/NarrowProduct.h"
 #include "runtime/library/OpenBlas.h"
 #include "runtime/system/AlignedMemory.h"
 #include "runtime/system/Error.h"
@@ -211,6 +212,9 @@ private:
       int step = gemm.transA ? lda : 1;
       blas.gemv(RowMajor, gemm.transB ? Plain : Transposed, gemm.transB ? columns : k,
                 gemm.transB ? k : columns, 1, right, ldb, left, step, 0, out, 1);
+    } else if (symmetric && piece.row == piece.column && gemm.transA &&
+               NarrowProduct::applies(k, rows)) {
+      multiply(NarrowProduct{k, rows, lda, ldc}, left, out);
     } else if (symmetric && piece.row == piece.column) {
       blas.syrk(RowMajor, Upper, transA, rows, k, 1, left, lda, 0, out, ldc);
     } else {

@@ -21,11 +21,9 @@ template <class Value> struct Name {
   Value value;
 };
 // The first name of a value is the one written.
-constexpr Name<FileFormat> formatNames[] = {{"csv", FileFormat::Csv},
-                                            {"text", FileFormat::Text},
-                                            {"mm", FileFormat::MatrixMarket},
-                                            {"libsvm", FileFormat::LibSvm},
-                                            {"npy", FileFormat::Npy}};
+constexpr Name<FileFormat> formatNames[] = {
+    {"csv", FileFormat::Csv},       {"text", FileFormat::Text}, {"mm", FileFormat::MatrixMarket},
+    {"libsvm", FileFormat::LibSvm}, {"npy", FileFormat::Npy},   {"binary", FileFormat::Binary}};
 constexpr Name<FileContent> contentNames[] = {{"matrix", FileContent::Matrix},
                                               {"scalar", FileContent::Scalar},
                                               {"frame", FileContent::Frame}};
@@ -214,6 +212,8 @@ FileDescription readMetadata(const fs::path &path) {
   description.rows = metadata.size("rows");
   description.cols = metadata.size("cols");
   description.nonzeros = metadata.size("nnz");
+  description.blockRows = metadata.size("rows_in_block");
+  description.blockCols = metadata.size("cols_in_block");
   description.header = metadata.flag("header");
   description.separator = metadata.separator();
   description.fill = metadata.flag("fill");
@@ -233,6 +233,8 @@ std::string metadataText(const FileDescription &description) {
   };
   put("rows", description.rows);
   put("cols", description.cols);
+  put("rows_in_block", description.blockRows);
+  put("cols_in_block", description.blockCols);
   put("nnz", description.nonzeros);
   if (description.format)
     entries["format"] = nameIn(formatNames, *description.format);
@@ -256,6 +258,8 @@ FileDescription describeFile(const fs::path &path, const FileDescription &said) 
     take(description.rows, metadata.rows);
     take(description.cols, metadata.cols);
     take(description.nonzeros, metadata.nonzeros);
+    take(description.blockRows, metadata.blockRows);
+    take(description.blockCols, metadata.blockCols);
     take(description.header, metadata.header);
     take(description.separator, metadata.separator);
     take(description.fill, metadata.fill);
@@ -269,6 +273,8 @@ FileDescription describeFile(const fs::path &path, const FileDescription &said) 
   description.format = formatByName(path);
   if (!description.format && FileText(path).text().starts_with("%%MatrixMarket"))
     description.format = FileFormat::MatrixMarket;
+  if (!description.format && FileText(path).text().starts_with("SEQ\x06"))
+    description.format = FileFormat::Binary;
   if (!description.format)
     throw Error(ErrorKind::InvalidFile,
                 path.string() + ": expected its format as an argument, or in " +

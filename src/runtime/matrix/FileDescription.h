@@ -14,7 +14,8 @@ enum class FileFormat {
   Text,         ///< lines `row column value`, 1-based; other cells are 0
   MatrixMarket, ///< names its kind and sizes itself
   LibSvm,       ///< lines `label column:value ...`, 1-based; the label is the last column
-  Npy           ///< a NumPy file
+  Npy,          ///< a NumPy file
+  Binary        ///< SystemDS's binary blocks
 };
 /// What a file holds.
 enum class FileContent { Matrix, Scalar, Frame };
@@ -28,6 +29,7 @@ struct FileDescription {
   std::optional<FileValue> value;     ///< doubles
   std::optional<FileFormat> format;
   std::optional<int64_t> rows, cols, nonzeros;
+  std::optional<int64_t> blockRows, blockCols; ///< of binary blocks; 1000
 
   // Of csv files.
   std::optional<bool> header;      ///< whether the first line holds names; false

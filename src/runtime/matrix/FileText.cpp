@@ -25,8 +25,7 @@ bool isEmptyFile(const fs::path &path) {
 
 } // namespace
 
-/// Part files as distributed systems write them: part-00000, part-00001; 0-m-00000, 1-m-00000.
-static std::string joinedParts(const fs::path &folder) {
+std::vector<fs::path> partFiles(const fs::path &folder) {
   std::vector<fs::path> parts;
   for (const auto &entry : fs::directory_iterator(folder)) {
     std::string name = entry.path().filename().string();
@@ -44,8 +43,12 @@ static std::string joinedParts(const fs::path &folder) {
     };
     return key(a) < key(b);
   });
+  return parts;
+}
+
+static std::string joinedParts(const fs::path &folder) {
   std::string text;
-  for (const fs::path &part : parts) {
+  for (const fs::path &part : partFiles(folder)) {
     if (isEmptyFile(part))
       continue;
     auto mapping = MappedFile::open(part);
@@ -136,12 +139,13 @@ void forPieces(size_t count, ThreadPool &pool, FunctionRef<void(size_t)> body) {
     std::rethrow_exception(failures[firstFailure]);
 }
 
-void checkFitsMemory(const FileText &file, int64_t rows, int64_t cols, double bytes) {
+void checkFitsMemory(const std::string &file, int64_t rows, int64_t cols, double bytes) {
   double memory =
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (bytes > memory)
-    file.fail("expected a matrix that fits into this machine's memory, got sizes " +
-              shapeString({rows, cols}));
+    throw Error(ErrorKind::InvalidFile,
+                file + ": expected a matrix that fits into this machine's memory, got sizes " +
+                    shapeString({rows, cols}));
 }
 
 } // namespace headrace

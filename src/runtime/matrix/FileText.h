@@ -48,7 +48,11 @@ std::vector<std::string_view> splitAtLines(std::string_view text);
 /// Calls `body` for every piece, in parallel. Of several errors the first in the text is thrown.
 void forPieces(size_t count, ThreadPool &pool, FunctionRef<void(size_t piece)> body);
 
+/// The files of a directory as distributed systems write them, in order: part-00000, part-00001;
+/// 0-m-00000, 1-m-00000. Throws Error if there are none.
+std::vector<std::filesystem::path> partFiles(const std::filesystem::path &folder);
+
 /// Throws Error when a matrix that the file only declares would need more than all memory.
-void checkFitsMemory(const FileText &file, int64_t rows, int64_t cols, double bytes);
+void checkFitsMemory(const std::string &file, int64_t rows, int64_t cols, double bytes);
 
 } // namespace headrace

@@ -1,5 +1,6 @@
 #include "runtime/matrix/MatrixFile.h"
 
+#include "runtime/matrix/BinaryBlocks.h"
 #include "runtime/matrix/Number.h"
 #include "runtime/matrix/Readers.h"
 #include "runtime/system/AtomicWrite.h"
@@ -44,6 +45,8 @@ Matrix readMatrix(const fs::path &path, const FileDescription &said, ThreadPool 
                                             " says that its values are strings");
   if (*description.format == FileFormat::Npy)
     return matrixOfNpy(path, pool);
+  if (*description.format == FileFormat::Binary)
+    return readBinaryBlocks(path, description, pool);
   FileText file(path);
   switch (*description.format) {
   case FileFormat::Csv:
@@ -55,6 +58,7 @@ Matrix readMatrix(const fs::path &path, const FileDescription &said, ThreadPool 
   case FileFormat::LibSvm:
     return readLibSvm(file, description, pool);
   case FileFormat::Npy:
+  case FileFormat::Binary:
     break;
   }
   throw InternalError("an unknown format of files");

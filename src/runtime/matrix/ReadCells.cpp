@@ -73,7 +73,7 @@ Matrix matrixOfCells(const FileText &file, int64_t rows, int64_t cols, const Cel
   bool sparse = preferSparse(rows, cols, stored);
   double entries =
       sparse ? static_cast<double>(rows) : static_cast<double>(rows) * static_cast<double>(cols);
-  checkFitsMemory(file, rows, cols, entries * sizeof(double));
+  checkFitsMemory(file.name(), rows, cols, entries * sizeof(double));
   if (!sparse) // zeros among the cells may leave fewer than it seemed
     return inPreferredFormat(denseOfCells(rows, cols, cells), pool);
   return CsrMatrix::fromCells(rows, cols, cells.rows, cells.cols, cells.values, pool);

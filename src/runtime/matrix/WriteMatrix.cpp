@@ -1,3 +1,4 @@
+#include "runtime/matrix/BinaryBlocks.h"
 #include "runtime/matrix/MatrixFile.h"
 #include "runtime/matrix/Number.h"
 #include "runtime/system/AtomicWrite.h"
@@ -150,6 +151,10 @@ void writeMatrix(const fs::path &path, const Matrix &given, const FileDescriptio
     break;
   case FileFormat::LibSvm:
     writeLabelled(file, matrix, pool);
+    break;
+  case FileFormat::Binary:
+    written.blockRows = written.blockCols = binaryBlockSize;
+    writeBinaryBlocks(file, matrix, pool);
     break;
   case FileFormat::Npy:
     throw Error(ErrorKind::Unsupported,

@@ -2,7 +2,7 @@
 #include "runtime/operators/HostOperators.h"
 #include "runtime/system/Text.h"
 
-#include "image/Picture.h"
+#include "image/Decode.h"
 #include <cstring>
 
 namespace headrace::operators {

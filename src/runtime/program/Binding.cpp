@@ -1,6 +1,6 @@
 #include "runtime/program/Binding.h"
 
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 #include "runtime/program/SideBySide.h"
 #include "runtime/system/Error.h"
 

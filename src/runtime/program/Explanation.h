@@ -16,6 +16,11 @@ struct KernelPrediction {
     double cacheBytes, bytes;
   };
   std::vector<Least> least;
+  /// No schedule takes less time: every operand is read and every result written once, while all
+  /// arithmetic is done at full speed.
+  double leastMicroseconds = 0;
+  /// What the rest of the time goes into, in microseconds, as a reader is told.
+  std::vector<std::pair<std::string, double>> losses = {};
 };
 
 /// The report on one kernel of a program.

@@ -1,10 +1,10 @@
 // Programs that the host drives: kernels are functions of the process, temporaries are in an arena.
 // Steps of other engines go to a session of theirs, with memory there.
-#include "runtime/library/Library.h"
 #include "runtime/program/Binding.h"
 #include "runtime/program/BindingCache.h"
 #include "runtime/program/Devices.h"
 #include "runtime/program/IdlePool.h"
+#include "runtime/program/Library.h"
 #include "runtime/program/OtherEngines.h"
 #include "runtime/system/AlignedMemory.h"
 #include "runtime/system/AvailableMemory.h"

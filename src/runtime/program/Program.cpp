@@ -1,7 +1,7 @@
 #include "runtime/program/Program.h"
 
-#include "runtime/library/Library.h"
 #include "runtime/program/BindInputs.h"
+#include "runtime/program/Library.h"
 #include "runtime/system/Error.h"
 
 namespace headrace {

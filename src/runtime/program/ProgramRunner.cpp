@@ -2,6 +2,7 @@
 
 #include "runtime/program/BindInputs.h"
 #include "runtime/system/Error.h"
+#include "runtime/tensor/TensorFiles.h"
 
 namespace headrace {
 

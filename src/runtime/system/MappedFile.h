@@ -1,7 +1,5 @@
 #pragma once
 
-#include "runtime/tensor/Tensor.h"
-
 #include <cstddef>
 #include <ctime>
 #include <filesystem>
@@ -52,8 +50,5 @@ private:
   timespec written;
   const std::byte *memory = nullptr;
 };
-
-/// The mapped files that tensors' data is in, each once.
-std::vector<std::shared_ptr<const MappedFile>> filesHolding(std::span<const Tensor> tensors);
 
 } // namespace headrace

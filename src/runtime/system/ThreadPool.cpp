@@ -167,6 +167,8 @@ struct ThreadPool::State {
   void work(int worker);
   void awaitNextLoop(uint32_t seen);
   void runLoop(int64_t count, int64_t chunkCount, const Body &loop);
+  /// The larger chunks are spread evenly: shares of equally many chunks are equally large.
+  int64_t beginOf(int64_t chunk) const { return chunk * chunkSize + chunk * largerChunks / chunks; }
   void runChunks(int worker);
   int64_t takeChunk(int worker);
   void wakeWorkers();
@@ -264,8 +266,7 @@ int64_t ThreadPool::State::takeChunk(int worker) {
 
 void ThreadPool::State::runChunks(int worker) {
   for (int64_t chunk = takeChunk(worker); chunk >= 0; chunk = takeChunk(worker)) {
-    int64_t begin = chunk * chunkSize + std::min(chunk, largerChunks);
-    int64_t end = begin + chunkSize + (chunk < largerChunks ? 1 : 0);
+    int64_t begin = beginOf(chunk), end = beginOf(chunk + 1);
     try {
       pollInterruption();
       (*body)(begin, end, worker);
@@ -396,6 +397,9 @@ void ThreadPool::parallelFor(int64_t count, int64_t grain, Body body) {
     return;
   grain = std::max<int64_t>(grain, 1);
   int64_t chunks = std::min<int64_t>(count / grain, threadCount * chunksPerThread);
+  // As many for each thread, unless a chunk is a single item.
+  if (chunks > threadCount && chunks < count)
+    chunks -= chunks % threadCount;
   bool alone = threadCount == 1 || chunks <= 1 || isWithoutWorkers ||
                state->forksAtStart != forkGeneration();
   if (alone || state->busy.exchange(true))

@@ -1,5 +1,6 @@
 #include "runtime/vta/Program.h"
 
+#include "runtime/program/Program.h"
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/MappedFile.h"
@@ -37,7 +38,7 @@ Json toJson(const Buffer &buffer) {
 
 Json toJson(const Step &step) {
   if (step.onHost)
-    return {{"engine", "cpu"}, {"step", step.host}};
+    return {{"engine", hostEngine}, {"step", step.host}};
   return {{"engine", "vta"}, {"begin", step.begin}, {"end", step.end}};
 }
 
@@ -89,7 +90,7 @@ Buffer bufferOf(const Json &json, int64_t dramBytes) {
 
 Step stepOf(const Json &json, size_t instructions) {
   std::string engine = text(json, "engine");
-  if (engine == "cpu")
+  if (engine == hostEngine)
     return {true, 0, 0, text(json, "step")};
   if (engine != "vta")
     throw JsonFault("expected the engine vta or cpu, got " + inQuotes(engine));

@@ -280,6 +280,9 @@ static std::optional<Value> applySparse(CellFunction function, const Matrix &a, 
   if (function == Divide && left && repeatsRight)
     if (Tensor divisor = denseOf(b); keepsZeros(divisor))
       return Value(sparse::divide(*left, divisor));
+  if ((function == Multiply || function == Divide) && left && !right)
+    if (auto result = withRepeated(function, *left, std::get<Tensor>(b)))
+      return Value(std::move(*result));
   return std::nullopt;
 }
 

@@ -7,8 +7,8 @@
 
 #include "script/host/HostCells.h"
 #include "script/host/HostFunctions.h"
+#include "script/host/ZeroCells.h"
 #include "script/language/Builtins.h"
-#include "script/plan/ZeroCells.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -149,7 +149,8 @@ static std::span<const HostTable *const> hostTables() {
       &shiftedProducts(),    &groupFunctions(),    &statisticsFunctions(), &linearAlgebra(),
       &orderStatistics(),    &listFunctions(),     &systemFunctions(),     &dynamicFunctions(),
       &convolutions(),       &neuralFunctions(),   &frameFunctions(),      &schemaFunctions(),
-      &transformFunctions(), &tokenFunctions()};
+      &transformFunctions(), &tokenFunctions(),    &recurrentLayers(),     &fourierTransforms(),
+      &labelledProducts()};
   return tables;
 }
 

@@ -159,8 +159,10 @@ std::optional<FileFormat> formatOf(const HostCall &call, size_t argument) {
     return FileFormat::LibSvm;
   if (name == "npy")
     return FileFormat::Npy;
+  if (name == "binary")
+    return FileFormat::Binary;
   call.fail("the format \"" + name +
-                "\" is not read or written; expected csv, text, mm, libsvm or npy",
+                "\" is not read or written; expected csv, text, mm, libsvm, npy or binary",
             ErrorKind::Unsupported);
 }
 
@@ -198,7 +200,9 @@ FileDescription descriptionOf(const HostCall &call) {
   said.format = formatOf(call, find("format"));
   for (auto [member, name] :
        {std::pair(&FileDescription::rows, "rows"), std::pair(&FileDescription::cols, "cols"),
-        std::pair(&FileDescription::nonzeros, "nnz")})
+        std::pair(&FileDescription::nonzeros, "nnz"),
+        std::pair(&FileDescription::blockRows, "rows_in_block"),
+        std::pair(&FileDescription::blockCols, "cols_in_block")})
     if (int64_t size = call.whole(find(name), -1); size >= 0)
       said.*member = size;
   if (call.given(find("header")))

@@ -85,12 +85,12 @@ static constexpr BuiltinRow kRows[] = {
 
     // Linear algebra and transforms
     {"solve", "a b", Matrix}, {"inv inverse", "x", Matrix}, {"cholesky", "x", Matrix},
-    {"sqrtMatrixJava", "x strategy?", Matrix},
+    {"sqrtMatrixJava", "x", Matrix},
     {"eigen", "x", Matrix, 2}, {"qr", "x", Matrix, 2}, {"lu", "x", Matrix, 3}, {"svd", "x", Matrix, 3},
     {"fft", "x im?", Matrix, 2}, {"ifft", "re im?", Matrix, 2},
     {"fft_linearized", "x im?", Matrix, 2}, {"ifft_linearized", "re im?", Matrix, 2},
     {"stft", "x ...", Matrix, 2},
-    {"einsum", "equation ...", Matrix},
+    {"einsum", "equation ...", ResultRule::Unknown},
     {"rcm rowClassMeet", "a b", Matrix, 2},
 
     // Neural networks

@@ -3,8 +3,8 @@
 #include "runtime/system/AvailableMemory.h"
 #include "runtime/system/Interruption.h"
 
-#include "script/FreeVariables.h"
 #include "script/graph/DagBuilder.h"
+#include "script/plan/FreeVariables.h"
 #include "script/plan/LoopInvariants.h"
 #include "script/plan/Partition.h"
 #include "script/plan/PlanText.h"

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "adaptive/VersionStore.h"
-#include "script/ScriptSettings.h"
-#include "script/Statistics.h"
 #include "script/language/Program.h"
 #include "script/plan/BlockPlan.h"
 #include "script/plan/PlanSignature.h"
+#include "script/plan/ScriptSettings.h"
+#include "script/plan/Statistics.h"
 
 namespace headrace::script {
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "adaptive/Signature.h"
-#include "script/ScriptSettings.h"
 #include "script/graph/Dag.h"
 #include "script/host/Value.h"
+#include "script/plan/ScriptSettings.h"
 #include <unordered_map>
 
 namespace headrace::script {

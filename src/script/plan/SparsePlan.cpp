@@ -1,8 +1,8 @@
 #include "script/plan/SparsePlan.h"
 
+#include "script/host/ZeroCells.h"
 #include "script/plan/Partition.h"
 #include "script/plan/SparseRewriter.h"
-#include "script/plan/ZeroCells.h"
 #include <algorithm>
 
 namespace headrace::script {

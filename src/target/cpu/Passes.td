@@ -54,6 +54,10 @@ def CpuLiftAccumulatorsPass : Pass<"cpu-lift-accumulators", "::mlir::func::FuncO
   let summary = "keeps accumulators in registers over reduction loops";
 }
 
+def CpuBoundLoopsPass : Pass<"cpu-bound-loops", "::mlir::func::FuncOp"> {
+  let summary = "leaves out the iterations that a condition on indices masks";
+}
+
 def CpuBufferizePass : Pass<"cpu-bufferize", "::mlir::ModuleOp"> {
   let summary = "bufferizes values without copies";
 }

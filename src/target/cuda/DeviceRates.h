@@ -6,14 +6,14 @@
 namespace headrace::cuda {
 
 /// Measured on an H200: a copy moves 4 TB/s, products reach 50 Tflop/s in f32 and 750 in halves on
-/// 132 multiprocessors. Others have the same ratios, about.
-inline Rates deviceRates(const std::string &architecture) {
-  constexpr double multiprocessors = 132, bandwidth = 4000;
-  auto speeds = [&](double product, double simple) {
-    return Rates::Speeds{product / multiprocessors,     simple / multiprocessors,
-                         simple / multiprocessors,      simple / 8 / multiprocessors,
-                         simple / 16 / multiprocessors, simple / multiprocessors};
+/// 132 multiprocessors. Other devices have about as much for each of theirs.
+inline Rates deviceRates(const std::string &architecture, int64_t multiprocessors) {
+  constexpr double measuredOn = 132;
+  auto speeds = [](double product, double simple) {
+    return Rates::Speeds{product / measuredOn,    simple / measuredOn,      simple / measuredOn,
+                         simple / 8 / measuredOn, simple / 16 / measuredOn, simple / measuredOn};
   };
+  double bandwidth = 4000 * static_cast<double>(multiprocessors) / measuredOn;
   Rates rates;
   rates.machine = architecture;
   rates.threads = static_cast<int>(multiprocessors);

@@ -15,7 +15,8 @@ def CudaSumInSinglePass : Pass<"cuda-sum-in-single", "::mlir::ModuleOp"> {
 def CudaAttachSchedulePass : Pass<"cuda-attach-schedule", "::mlir::ModuleOp"> {
   let summary = "chooses the launched operations of a kernel, and how threads share them";
   let options = [
-    Option<"warpgroups", "warpgroups", "bool", "true", "whether the device has them (sm_90a)">
+    Option<"warpgroups", "warpgroups", "bool", "true", "whether the device has them (sm_90a)">,
+    Option<"multiprocessors", "multiprocessors", "int64_t", "132", "how many the device has">
   ];
 }
 

@@ -21,7 +21,7 @@ public:
   static void addMovement(Work &work, mlir::Operation *op);
 
 protected:
-  /// Takes the operands and parameters that runtime/library/Library.h has for "openblas.sgemm".
+  /// Takes the operands and parameters that runtime/program/Library.h has for "openblas.sgemm".
   virtual llvm::StringRef routine(hr::ContractOp op) const = 0;
   /// Parameters that it takes beyond those.
   virtual llvm::SmallVector<mlir::AffineExpr> furtherParameters(hr::ContractOp) const { return {}; }

@@ -8,10 +8,10 @@
 #include "target/vta/OperatorAttribute.h"
 #include "target/vta/ScheduleSources.h"
 #include "target/vta/VtaDialect.h"
-#include "target/vta/schedule/ProposeSchedule.h"
-#include "target/vta/schedule/ScheduleReport.h"
-#include "target/vta/schedule/WriteCommands.h"
+#include "target/vta/schedule/choose/ProposeSchedule.h"
+#include "target/vta/schedule/choose/ScheduleReport.h"
 #include "target/vta/schedule/write/OperatorBuffers.h"
+#include "target/vta/schedule/write/WriteCommands.h"
 #include "transform/recipe/KernelModel.h"
 
 #include "llvm/Support/FormatVariadic.h"

@@ -8,7 +8,7 @@
 #include "target/vta/OffloadOperators.h"
 #include "target/vta/OperatorAttribute.h"
 #include "target/vta/VtaDialect.h"
-#include "target/vta/schedule/OperatorSpace.h"
+#include "target/vta/schedule/choose/OperatorSpace.h"
 #include "transform/recipe/KernelModel.h"
 
 #include <mutex>

@@ -1,8 +1,8 @@
 #include "transform/choices/Choices.h"
 
 #include "runtime/system/Error.h"
+#include "transform/choices/RecipePlace.h"
 #include "transform/choices/Verbs.h"
-#include "transform/recipe/RecipePlace.h"
 
 using namespace mlir;
 

@@ -1,8 +1,7 @@
 #include "transform/choices/OperatorNames.h"
 
 #include "runtime/system/Listing.h"
-#include "transform/recipe/ProgramModel.h"
-#include "transform/recipe/Suggestion.h"
+#include "transform/choices/Suggestion.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -11,6 +10,13 @@
 using namespace mlir;
 
 namespace headrace {
+
+std::string plainName(StringRef name) {
+  std::string plain;
+  for (char c : name)
+    plain += llvm::isAlnum(c) || c == '_' || c == '.' || c == '/' ? c : '_';
+  return plain.empty() ? "stage" : plain;
+}
 
 OperatorNames::OperatorNames(Block &program) {
   llvm::StringMap<int> ofNode, ofKind;
@@ -25,6 +31,9 @@ OperatorNames::OperatorNames(Block &program) {
       operators.push_back(&op);
       ++ofNode[plainName(operatorName(&op))];
     }
+  if (auto shared = program.getParentOp()->getAttrOfType<ArrayAttr>(kSharedNodesAttr))
+    for (StringRef node : shared.getAsValueRange<StringAttr>())
+      ++ofNode[node];
   for (Operation *op : operators) {
     std::string node = plainName(operatorName(op)), own = node;
     if (ofNode[node] > 1) {
@@ -99,6 +108,11 @@ StringRef OperatorNames::ofKernel(StringRef name) const {
       found = &known;
   }
   return found ? StringRef(found->own) : StringRef();
+}
+
+StringRef OperatorNames::nodeOf(Operation *op) const {
+  auto found = names.find(op);
+  return found == names.end() ? StringRef() : StringRef(found->second.node);
 }
 
 /// "conv", without its dialect.

@@ -12,8 +12,15 @@
 
 namespace headrace {
 
+/// On a part of a program: nodes of which several operators come in the program, so that operators
+/// are called as they are there.
+inline constexpr llvm::StringLiteral kSharedNodesAttr = "hr.shared_nodes";
+
 /// Begins names that mean operators by what they are.
 inline constexpr llvm::StringLiteral kEvery = "every ";
+
+/// A name as recipes can write it.
+std::string plainName(llvm::StringRef name);
 
 class OperatorNames {
 public:
@@ -29,6 +36,8 @@ public:
   }
   /// Whether the name means any operator.
   bool isKnown(llvm::StringRef name) const;
+  /// The name of the node that an operator comes from.
+  llvm::StringRef nodeOf(mlir::Operation *op) const;
   /// The operator that a kernel of this name is built around: the operator's own name, or its
   /// node's, with or without the operator's kind (`gemm1`, `x:pad`). Empty if there is none.
   llvm::StringRef ofKernel(llvm::StringRef name) const;

@@ -1,8 +1,8 @@
 #include "transform/choices/ProgramRecipe.h"
 
 #include "runtime/system/Listing.h"
+#include "transform/choices/LineReader.h"
 #include "transform/choices/Verbs.h"
-#include "transform/recipe/LineReader.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -182,7 +182,7 @@ std::string followedWherePossible(std::string_view recipe) {
 }
 
 std::string ProgramRecipe::text() const {
-  std::string result;
+  std::string result = heading.empty() ? "" : "# " + heading + "\n";
   for (const ProgramStep &step : steps)
     result += step.text() + "\n";
   for (const Kernel &kernel : kernels)
@@ -192,11 +192,16 @@ std::string ProgramRecipe::text() const {
 
 ProgramRecipe ProgramRecipe::parse(std::string_view text) {
   ProgramRecipe recipe;
-  bool inKernel = false, hasStages = false;
+  bool inKernel = false, hasStages = false, begins = true;
   for (int line = 1; !text.empty(); ++line) {
     size_t end = std::min(text.find('\n'), text.size());
     std::string_view whole = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
+    if (size_t first = whole.find_first_not_of(" \t\r"); begins && first != whole.npos) {
+      if (whole[first] == '#')
+        recipe.heading = StringRef(whole.substr(first + 1)).trim().str();
+      begins = false;
+    }
     StepParser parser(whole, line);
     std::string stage;
     if (!parser.atEnd()) {

@@ -1,6 +1,7 @@
 // A program's recipe: the compiler's choices from the simplification of operators to the schedules
 // of kernels, as text.
 //
+//   # machine parameters 5d41402abc4b2a76
 //   fold bn1 into conv1          # a normalization moves into weights ("leave bn1": it does not)
 //   layout conv1 channels-last   # or channels-first
 //   expand gemm1 as openblas     # by a library's routine, or as generated
@@ -44,6 +45,9 @@ struct ProgramRecipe {
     std::vector<int> lines{}; // of the schedule
   };
 
+  /// The comment that it begins with, if it does: under which machine parameters what it says was
+  /// chosen. Nothing follows from it.
+  std::string heading;
   std::vector<ProgramStep> steps;
   std::vector<Kernel> kernels;
   /// Lines on stages that are under no kernel, each where it stood; empty if there are none.

@@ -10,7 +10,7 @@
 #include "transform/gradient/KeptValues.h"
 
 #include "analysis/OperatorWork.h"
-#include "transform/gradient/MinimumCut.h"
+#include "transform/common/MinimumCut.h"
 #include "transform/kernels/KernelGroup.h"
 
 using namespace mlir;

@@ -13,12 +13,13 @@
 #include "dialect/KernelSizes.h"
 #include "runtime/system/Error.h"
 #include "transform/Passes.h"
+#include "transform/choices/OperatorNames.h"
 #include "transform/choices/Verbs.h"
 #include "transform/kernels/KernelBuilder.h"
 #include "transform/kernels/Partition.h"
+#include "transform/kernels/ProgramModel.h"
 #include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/ProgramModel.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -175,7 +176,7 @@ void nameStages(hr::KernelOp kernel) {
   }
 }
 
-/// The names of stages that are launched (transform/recipe/KernelStages.h): those that authors
+/// The names of stages that are launched (transform/kernels/KernelStages.h): those that authors
 /// gave, and `/reduce` and the like. Every operator that computes a result has one.
 class LaunchNames {
 public:

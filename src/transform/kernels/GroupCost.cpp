@@ -94,13 +94,14 @@ Work::Arithmetic GroupCost::productIn(const KernelGroup &group, hr::ContractOp o
     return dim && m.iterators[dim.getPosition()] == utils::IteratorType::parallel;
   };
   bool isStrided = first.getNumResults() > 0 && isParallel(first.getResults().back());
-  RegisterTile tile{rows, std::min(width, most), depth, lanes};
+  double unit = machine.rates.unitBytes / static_cast<double>(sizeOf(product.type));
+  RegisterTile tile{rows, std::min(width, most), depth, lanes, unit};
   // The vectors of a single column lie along the reduced dimension, a row at a time outside of a
   // walk; if that is strided, along the rows.
   if (width == 1 && isStrided && !walks)
-    tile = {1, most, depth, lanes};
+    tile = {1, most, depth, lanes, unit};
   else if (width == 1)
-    tile = {walks ? rows : 1, walks ? lanes : 4 * lanes, depth / lanes, lanes};
+    tile = {walks ? rows : 1, walks ? lanes : 4 * lanes, depth / lanes, lanes, unit};
   product.efficiency = tile.efficiency();
   // The columns that are left over fill a part of the last tile.
   if (width > most)

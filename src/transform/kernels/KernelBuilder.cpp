@@ -3,9 +3,9 @@
 #include "dialect/KernelSizes.h"
 #include "dialect/SizeAlgebra.h"
 #include "transform/kernels/KernelWriter.h"
+#include "transform/kernels/ProgramModel.h"
 #include "transform/kernels/ValueNumbers.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/ProgramModel.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/Builders.h"

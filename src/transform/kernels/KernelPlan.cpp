@@ -4,6 +4,7 @@
 #include "analysis/cost/FeatureTiles.h"
 #include "transform/recipe/KernelModel.h"
 
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -223,10 +224,19 @@ int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, i
   FeatureTiles tiles{features,
                      machine.packedLanes(std::max(1u, element.getIntOrFloatBitWidth() / 8)),
                      machine.vectorRegisters};
+  double points = 1; // that share the columns, over all dimensions
   for (const ViewDim &dim : ArrayRef(result.view).drop_back())
-    if (auto axis = dim.axis(); axis && !llvm::is_contained(rhs.view, dim))
-      if (auto rows = constantValue(sizes[*axis]))
+    if (auto axis = dim.axis(); axis && !llvm::is_contained(rhs.view, dim)) {
+      auto rows = constantValue(sizes[*axis]);
+      if (rows)
         tiles.rows = *rows;
+      points *= rows ? static_cast<double>(*rows) : INFINITY;
+    }
+  double bytes = bytesAtHints(rhs.value, sizeHints(group.anchor()));
+  tiles.columnBytes = bytes / static_cast<double>(features);
+  // Weights that are used by one or two tiles of rows come from beyond the cache in any case.
+  constexpr double fewPoints = 32;
+  tiles.cacheBytes = points > fewPoints ? machine.rates.coreCacheBytes : 0;
   Packing &packing = form.packing;
   if (packing.wanted)
     packing.refusal = tiles.refusalOf(*packing.wanted);
@@ -237,8 +247,7 @@ int64_t KernelPlan::chooseFeatureTile(const Access &rhs, const Access &result, i
     return *packing.tile;
   // Weights need not be in the order of tiles if those of a tile stay in the nearest cache, and
   // all of them in the core's.
-  double bytes = bytesAtHints(rhs.value, sizeHints(group.anchor()));
-  double ofTile = bytes / static_cast<double>(features) * static_cast<double>(2 * tiles.lanes);
+  double ofTile = tiles.columnBytes * static_cast<double>(2 * tiles.lanes);
   bool areNear =
       ofTile <= machine.rates.nearCacheBytes / 2 && bytes <= machine.rates.coreCacheBytes / 2;
   return areNear && tiles.restPays() ? 1 : std::max<int64_t>(tiles.propose(), 1);

@@ -12,7 +12,7 @@
 // When it hurts: before differentiation, which would round what it accumulates to narrow numbers;
 // and in kernels that walk rows, which compute what they share once.
 #include "transform/Passes.h"
-#include "transform/simplify/Patterns.h"
+#include "transform/common/Patterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,7 +1,7 @@
 #include "transform/layout/BlockChannels.h"
 
 #include "dialect/SymbolicShape.h"
-#include "transform/layout/OperatorBuilders.h"
+#include "transform/common/OperatorBuilders.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

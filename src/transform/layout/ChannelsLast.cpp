@@ -21,9 +21,9 @@
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
 #include "transform/choices/Verbs.h"
+#include "transform/common/Patterns.h"
 #include "transform/layout/BlockChannels.h"
 #include "transform/layout/LayoutGraph.h"
-#include "transform/simplify/Patterns.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

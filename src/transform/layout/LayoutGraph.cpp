@@ -2,7 +2,7 @@
 
 #include "dialect/SymbolicShape.h"
 #include "transform/choices/Verbs.h"
-#include "transform/gradient/MinimumCut.h"
+#include "transform/common/MinimumCut.h"
 #include "transform/layout/BlockChannels.h"
 
 using namespace mlir;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "transform/choices/Choices.h"
-#include "transform/layout/OperatorBuilders.h"
+#include "transform/common/OperatorBuilders.h"
 
 #include "llvm/ADT/DenseMap.h"
 

@@ -18,7 +18,7 @@
 // produces it.
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
-#include "transform/layout/OperatorBuilders.h"
+#include "transform/common/OperatorBuilders.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

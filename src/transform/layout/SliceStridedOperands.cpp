@@ -9,7 +9,7 @@
 // The vectorizer takes plain dimensions only; without this a convolution with stride 2 stays
 // scalar.
 #include "transform/Passes.h"
-#include "transform/simplify/Patterns.h"
+#include "transform/common/Patterns.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

@@ -7,7 +7,7 @@
 //   vector.transfer_write %v, %s[%a + %i, %b + %j]
 //
 // MLIR's own pattern drops %x, which is right only if the vector covers all of the slice.
-#include "transform/simplify/Patterns.h"
+#include "transform/common/Patterns.h"
 
 #include "mlir/Dialect/Affine/ViewLikeInterfaceUtils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

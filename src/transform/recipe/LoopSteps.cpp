@@ -1,7 +1,7 @@
 // The effect of each step on the loops of a model, and when it is rejected.
 #include "runtime/system/Error.h"
+#include "transform/choices/RecipePlace.h"
 #include "transform/recipe/LoopModel.h"
-#include "transform/recipe/RecipePlace.h"
 #include "transform/recipe/StepNames.h"
 
 #include <algorithm>

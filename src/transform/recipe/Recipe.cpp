@@ -2,7 +2,7 @@
 
 #include "runtime/system/Error.h"
 #include "runtime/system/Listing.h"
-#include "transform/recipe/LineReader.h"
+#include "transform/choices/LineReader.h"
 
 #include <charconv>
 #include <optional>

@@ -2,8 +2,8 @@
 
 #include "dialect/PatternSets.h"
 #include "runtime/system/Error.h"
+#include "transform/common/Patterns.h"
 #include "transform/recipe/TransposedCopy.h"
-#include "transform/simplify/Patterns.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

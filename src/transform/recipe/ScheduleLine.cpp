@@ -1,6 +1,6 @@
 #include "transform/recipe/ScheduleLine.h"
 
-#include "transform/recipe/LineReader.h"
+#include "transform/choices/LineReader.h"
 
 #include "llvm/ADT/STLExtras.h"
 

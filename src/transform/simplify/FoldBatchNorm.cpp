@@ -20,7 +20,7 @@
 #include "transform/choices/Choices.h"
 #include "transform/choices/FusionDecision.h"
 #include "transform/choices/Verbs.h"
-#include "transform/layout/OperatorBuilders.h"
+#include "transform/common/OperatorBuilders.h"
 
 using namespace mlir;
 

@@ -39,6 +39,8 @@ namespace {
 constexpr int64_t kMaxGrowth = 16 << 20, kMaxTotalGrowth = 256 << 20;
 /// Constants that are worth being given up at once.
 constexpr int64_t kLarge = 1 << 20;
+/// Larger results are not evaluated in a program that is never run.
+constexpr int64_t kReadByPasses = 64 << 10;
 /// How many scalar operations evaluating an operator may take, besides some for each stored byte.
 constexpr int64_t kMaxOperations = 1 << 28, kOperationsPerByte = 256;
 
@@ -85,6 +87,15 @@ bool takesTooLong(hr::OperatorInterface op, ArrayRef<ElementsAttr> operands) {
          *operations - kMaxOperations > kOperationsPerByte * storedBytes(operands);
 }
 
+/// Whether nothing asks for the elements of the result: the program is never run, and no pass reads
+/// that many numbers. What is all one number stays that, and checks judge elements.
+bool canStayUnknown(Operation *op, ArrayRef<ElementsAttr> operands, RankedTensorType type) {
+  bool isWeight = isa<FloatType>(type.getElementType()) || type.getElementType().isInteger(8);
+  return isWeight && *constantValue(byteCount(type)) >= kReadByPasses &&
+         op->getParentOp()->hasAttr(kForecastAttr) && !isa<hr::CheckOp, hr::ReshapeOp>(op) &&
+         llvm::none_of(operands, [](ElementsAttr operand) { return operand.isSplat(); });
+}
+
 /// Movement of a constant in its own type; null if the operator computes.
 ElementsAttr move(Operation *op, ElementsAttr operand, RankedTensorType type) {
   // A broadcast of one number is read as that number; as a constant it could become a buffer.
@@ -94,6 +105,8 @@ ElementsAttr move(Operation *op, ElementsAttr operand, RankedTensorType type) {
       return splat.resizeSplat(type);
   if (isa<hr::ReshapeOp>(op))
     return reshapeConstant(operand, type);
+  if (canStayUnknown(op, operand, type) && isa<hr::TransposeOp>(op))
+    return unknownConstant(type);
   if (auto transpose = dyn_cast<hr::TransposeOp>(op))
     return tensorAttribute(transposedCopy(constantTensor(operand), transpose.getPermutation()),
                            type);
@@ -132,6 +145,8 @@ ElementsAttr valueOf(hr::OperatorInterface op, double &room) {
   if (added > kMaxGrowth || added > room || takesTooLong(op, operands))
     return {};
   room -= std::max(added, 0.0);
+  if (canStayUnknown(op, operands, type))
+    return unknownConstant(type);
   return evaluate(op, operands, type);
 }
 

@@ -11,7 +11,7 @@
 // When it hurts: not after kernels are formed, which merge the same operators anyway.
 #include "dialect/SymbolicShape.h"
 #include "transform/Passes.h"
-#include "transform/simplify/Patterns.h"
+#include "transform/common/Patterns.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"

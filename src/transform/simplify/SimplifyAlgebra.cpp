@@ -16,7 +16,7 @@
 // When it hurts: a contraction that absorbs a transpose reads (or writes) with a stride; a copy
 // could be cheaper for an operand that is read many times. Targets that pack operands do not mind.
 #include "transform/Passes.h"
-#include "transform/simplify/Patterns.h"
+#include "transform/common/Patterns.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

@@ -1,8 +1,8 @@
 // Contractions: found in 1x1 convolutions, reading or writing through the transposes around, and
 // reading what is repeated once.
 #include "dialect/SymbolicShape.h"
-#include "transform/layout/OperatorBuilders.h"
-#include "transform/simplify/Patterns.h"
+#include "transform/common/OperatorBuilders.h"
+#include "transform/common/Patterns.h"
 
 using namespace mlir;
 
@@ -44,11 +44,27 @@ struct PointwiseConvToContract : OpRewritePattern<hr::ConvOp> {
     AffineMap maps[] = {withResults(image, input),
                         withResults(image, {image.getResult(channel), image.getResult(feature)}),
                         withResults(image, result)};
-    Value weights = reshaped(rewriter, op.getLoc(), op.getFilter(), ArrayRef(filter).take_back(2));
+    Value weights = matrixOf(rewriter, op.getFilter());
     rewriter.replaceOpWithNewOp<hr::ContractOp>(
         op, op.getType(), op.getInput(), weights, rewriter.getAffineMapArrayAttr(maps),
         op.getAccumulatorAttr(), op.getUnsignedInput(), op.getUnsignedFilter());
     return success();
+  }
+
+private:
+  /// The filter [1..., c, f] as [c, f]. One that was transposed from [f, c, 1...] while the program
+  /// runs is the transpose of the matrix [f, c], which a contraction indexes as it is.
+  static Value matrixOf(OpBuilder &b, Value filter) {
+    SymbolicShape shape = shapeOf(filter);
+    auto turned = filter.getDefiningOp<hr::TransposeOp>();
+    if (turned && !isKnown(turned.getInput())) {
+      ArrayRef<int64_t> from = turned.getPermutation().take_back(2);
+      SymbolicShape before{shape.back(), shape[shape.size() - 2]};
+      if (from[1] < from[0])
+        return transposed(b, filter.getLoc(),
+                          reshaped(b, filter.getLoc(), turned.getInput(), before), {1, 0});
+    }
+    return reshaped(b, filter.getLoc(), filter, ArrayRef(shape).take_back(2));
   }
 };
 

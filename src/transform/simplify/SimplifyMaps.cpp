@@ -2,9 +2,9 @@
 #include "dialect/ConstantData.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/scalar/StorageType.h"
-#include "transform/layout/OperatorBuilders.h"
+#include "transform/common/OperatorBuilders.h"
+#include "transform/common/Patterns.h"
 #include "transform/simplify/ConstantMovement.h"
-#include "transform/simplify/Patterns.h"
 
 using namespace mlir;
 

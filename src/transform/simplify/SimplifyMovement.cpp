@@ -1,9 +1,9 @@
 // Pure data movement that moves nothing, or moves twice.
 #include "dialect/SizeAlgebra.h"
 #include "dialect/SymbolicShape.h"
-#include "transform/layout/OperatorBuilders.h"
+#include "transform/common/OperatorBuilders.h"
+#include "transform/common/Patterns.h"
 #include "transform/simplify/ConstantMovement.h"
-#include "transform/simplify/Patterns.h"
 
 using namespace mlir;
 

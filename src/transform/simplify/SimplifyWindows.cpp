@@ -9,7 +9,7 @@
 // only such taps read are not written either.
 #include "dialect/Hr.h"
 #include "dialect/SymbolicShape.h"
-#include "transform/simplify/Patterns.h"
+#include "transform/common/Patterns.h"
 
 #include "mlir/IR/TypeUtilities.h"
 

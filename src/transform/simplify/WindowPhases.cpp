@@ -18,8 +18,8 @@
 #include "dialect/Hr.h"
 #include "dialect/Permutation.h"
 #include "dialect/SymbolicShape.h"
-#include "transform/layout/OperatorBuilders.h"
-#include "transform/simplify/Patterns.h"
+#include "transform/common/OperatorBuilders.h"
+#include "transform/common/Patterns.h"
 
 #include "mlir/IR/TypeUtilities.h"
 

@@ -1,5 +1,5 @@
-// What trials teach about candidates that were not tried: an order, learned from all kernels at
-// once, so that a kernel that is new begins with the experience of the others.
+// A learned order of candidates that were not tried: trials of all kernels teach it at once, so
+// that a kernel that is new begins with the experience of the others.
 #pragma once
 
 #include "tune/learn/Booster.h"

@@ -15,7 +15,7 @@ namespace headrace::tune {
 inline constexpr int64_t generatorVersion = 1;
 
 struct TunedRecord {
-  /// The fingerprint of the kernel's computation, with its sizes (driver/tuning/KernelPrograms.h),
+  /// The fingerprint of the kernel's computation, with its sizes (driver/KernelPrograms.h),
   /// and that of one of its operators.
   std::string kernel, anchor;
   /// The CPU or device that it was measured on, and the code's needs.

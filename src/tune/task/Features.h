@@ -1,6 +1,6 @@
-// What a learned model knows of a candidate, as numbers: three sets, which are compared with each
-// other. Hashing gives every name a place, so that the sets have one length for all kernels and
-// targets.
+// The features of a candidate, as numbers that a learned model reads: three sets, which are
+// compared with each other. Hashing gives every name a place, so that the sets have one length for
+// all kernels and targets.
 #pragma once
 
 #include "analysis/cost/CostModel.h"

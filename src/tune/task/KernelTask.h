@@ -19,7 +19,7 @@ public:
 
   /// As the model calls the first of the equal kernels.
   virtual const std::string &name() const = 0;
-  /// Of the kernel's computation (driver/tuning/KernelPrograms.h).
+  /// Of the kernel's computation (driver/KernelPrograms.h).
   virtual const std::string &fingerprint() const = 0;
   /// How often the model runs it.
   virtual int uses() const = 0;

@@ -87,6 +87,15 @@ TEST_F(CostModelTest, NothingTakesAsLongAsItsCall) {
   EXPECT_DOUBLE_EQ(model->microseconds(library), 2 * rates.libraryCall);
 }
 
+TEST_F(CostModelTest, DivisionsGoBesideOtherArithmetic) {
+  Work both = computing(OperationKind::Simple, 1e6),
+       divisions = computing(OperationKind::Division, 1e5);
+  double alone = model->microseconds(both) + model->microseconds(divisions) - rates.kernelCall;
+  both.arithmetic.push_back(divisions.arithmetic.front());
+  EXPECT_LT(model->microseconds(both), 0.99 * alone);
+  EXPECT_GT(model->microseconds(both), model->microseconds(divisions));
+}
+
 TEST_F(CostModelTest, LibrariesAreSlowerAtSmallProducts) {
   Work small = computing(OperationKind::Product, 1e6);
   small.libraryCalls = 1;
@@ -107,6 +116,16 @@ TEST(RegisterTileTest, FullTilesReachNearlyAllOfIt) {
   EXPECT_LT(efficiency(14, 4, 1e6), efficiency(14, 6, 1e6));         // fewer of them
   EXPECT_LT(efficiency(14, 6, 1e6) / 6, efficiency(14, 8, 1e6) / 8); // loaded in parts
   EXPECT_LT(efficiency(14, 16, 8), efficiency(14, 16, 800));         // begins and ends often
+}
+
+TEST(RegisterTileTest, UnitsOfHalfAVectorLoseLessOnShortOnes) {
+  auto efficiency = [](double width, double unitLanes) {
+    return RegisterTile{14, width, 1e6, /*lanes=*/16, unitLanes}.efficiency();
+  };
+  EXPECT_GT(efficiency(24, 8), 0.99);
+  EXPECT_LT(efficiency(24, 16), 0.8);
+  EXPECT_LT(efficiency(29, 8), 0.95); // under a mask
+  EXPECT_EQ(efficiency(32, 8), efficiency(32, 16));
 }
 
 } // namespace

@@ -13,6 +13,17 @@ TEST(FeatureTilesTest, TwoVectorsWhereTheyDivide) {
   EXPECT_EQ((FeatureTiles{.features = 512, .lanes = 8, .registers = 16}.propose()), 16);
 }
 
+TEST(FeatureTilesTest, WeightsOfATileStayInTheCoresCache) {
+  FeatureTiles tiles = wide(256);
+  tiles.columnBytes = 6912 * 4; // 3x3x3 of 256 channels
+  EXPECT_EQ(tiles.propose(), 32);
+  tiles.cacheBytes = 1 << 20;
+  EXPECT_EQ(tiles.propose(), 16);
+  // If those of one vector do not stay either, two share each broadcast.
+  tiles.columnBytes *= 4;
+  EXPECT_EQ(tiles.propose(), 32);
+}
+
 TEST(FeatureTilesTest, FewFeaturesAreOneTile) {
   for (int64_t features : {1, 3, 10, 17, 24, 31})
     EXPECT_EQ(wide(features).propose(), features);

@@ -8,7 +8,7 @@ import pytest
 
 from cases.policy import assert_close
 
-SHAPES = [(7, 5), (1, 1), (33, 17), (4, 0), (0, 4)]
+SHAPES = [(7, 5), (1, 1), (33, 17), (4, 0), (0, 4), (2, 70)]
 
 
 def table(shape, seed=0, dtype="f4"):
@@ -66,6 +66,23 @@ def test_mean_and_variance_in_one_pass(shape):
         assert found[0].tolist() == [shape[0]] * shape[1]
         assert_close(found[1], a.mean(0) if shape[0] else np.zeros(shape[1]))
         assert_close(found[2], ((a - a.mean(0)) ** 2).sum(0) if shape[0] else np.zeros(shape[1]))
+
+
+@pytest.mark.parametrize("columns", [1, 15, 16, 17, 70])
+def test_rows_of_known_length_are_computed_in_parts(columns):
+    A = hr.placeholder((3, columns), "f32", name="A")
+    r, q = hr.axis(columns, name="r"), hr.axis(columns, name="q")
+    best = hr.compute((3,), lambda i: argmax((r, A[i, r]), axis=r), name="best")
+    moments = hr.compute((3,), lambda i: welford((1.0, A[i, q], 0.0), axis=q), name="w")
+    a = np.round(table((3, columns)), 1)  # with equal elements
+    a[0] = -np.inf
+    a[1, columns // 2 :] = np.nan
+    places, values, count, mean, m2 = hr.compile([*best, *moments])(a)
+    assert places[0] == 0 and places[2] == a[2].argmax()
+    assert values[0] == -np.inf and values[2] == a[2].max()
+    assert count.tolist() == [columns] * 3 and np.isnan(mean[1])
+    assert_close(mean[2], a[2].mean())
+    assert_close(m2[2], ((a[2] - a[2].mean()) ** 2).sum())
 
 
 def test_a_component_is_part_of_an_expression():
@@ -162,6 +179,42 @@ def test_triangles(shape, kind):
     f = hr.compile(T)
     assert_close(f(a), expected)
     assert_close(f.reference(a), expected)
+
+
+CONDITIONS = {
+    "below": lambda i, r, both: r <= i,
+    "strictly below": lambda i, r, both: r < i,
+    "above": lambda i, r, both: r >= i,
+    "far above": lambda i, r, both: r > i + 3,
+    "band": lambda i, r, both: both(r >= i - 2, r <= i + 2),
+    "corner": lambda i, r, both: r + i < 30,
+}
+
+
+@pytest.mark.parametrize("shape", [(40, 40), (37, 70), (3, 1)])
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_loops_over_triangles_leave_out_what_is_masked(name, shape):
+    condition, (rows, columns) = CONDITIONS[name], shape
+    A, B = hr.placeholder(shape, name="A"), hr.placeholder((columns, 33), name="B")
+    r, q, k = hr.axis(columns, name="r"), hr.axis(columns, name="q"), hr.axis(rows, name="k")
+    largest = hr.compute(
+        (rows,), lambda i: hr.max(A[i, r], axis=r, where=condition(i, r, hr.all)), name="largest"
+    )
+    sums = hr.compute(
+        (columns,), lambda i: hr.sum(A[k, i], axis=k, where=condition(k, i, hr.all)), name="sums"
+    )
+    product = hr.compute(
+        (rows, 33),
+        lambda i, j: hr.sum(A[i, q] * B[q, j], axis=q, where=condition(i, q, hr.all)),
+        name="product",
+    )
+    inside = condition(*np.indices(shape), np.logical_and)
+    a, b = np.where(inside, table(shape), np.nan), table((columns, 33), seed=1)
+    found = hr.compile([largest, sums, product])(a, b)
+    kept = np.where(inside, a, 0)
+    assert_close(found[0], np.where(inside, a, -np.inf).max(1))
+    assert_close(found[1], kept.sum(0))
+    assert_close(found[2], kept @ b)
 
 
 def test_a_condition_keeps_indices_inside():

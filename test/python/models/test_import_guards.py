@@ -308,7 +308,7 @@ def test_stages_leave_small_sizes_open(load) -> None:
         " r = Cast<to = 1>(q) t = ReduceSum<keepdims = 0>(r) y = Add(p, t) }",
         specialize="never",
     )
-    assert model.staged
+    assert model.is_split
     for n in (50, 60, *range(2, 30)):
         expected = rows(n)[:40] + np.float32(np.sum(np.nonzero(rows(n))))
         np.testing.assert_array_equal(model(rows(n)), expected)

@@ -227,7 +227,7 @@ def test_one_score_serves_two_classes(load, tmp_path: Path, weights, post, names
         post_transform=post,
         **labels,
     )
-    assert model.staged == names
+    assert model.is_split == names
     found, expected = model(EDGES), peer(tmp_path, EDGES)
     assert found[0].tolist() == expected[0].tolist()
     assert_close(found[1], expected[1])

@@ -69,7 +69,7 @@ def test_roi_align_in_a_package_and_in_every_type(
     path = graph_text.write(tmp_path / "model.onnx", text, opset=16)
     hr.write_package(path, tmp_path / "model.hrpkg", processors=["native"])
     model, packaged = hr.load(path), hr.load(tmp_path / "model.hrpkg")
-    assert model.staged and not packaged.staged
+    assert model.is_split and not packaged.is_split
     inputs = {"x": IMAGES.astype(dtype), "rois": REGIONS[:4].astype(dtype), "batches": BATCHES[:4]}
     tolerance = 1e-10 if dtype == np.float64 else 4e-3
     np.testing.assert_allclose(model(**inputs), packaged(**inputs), rtol=tolerance, atol=tolerance)

@@ -41,7 +41,7 @@ def test_bytes_may_change_afterwards(proto) -> None:
 def test_a_model_in_stages_comes_from_bytes() -> None:
     proto = graph_text.parse("m (float[n] x) => (int64[1,k] y) { y = NonZero(x) }")
     model = hr.load(proto)
-    assert model.staged
+    assert model.is_split
     np.testing.assert_array_equal(model(np.array([0, 3, 0, 1], np.float32)), [[1, 3]])
 
 

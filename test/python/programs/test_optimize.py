@@ -69,15 +69,19 @@ def figures_of(report: dict) -> dict:
     }
 
 
-def assert_as_explained(path: Path, steps: list[dict]) -> None:
+def assert_as_explained(guided: hr.Optimizer, path: Path, steps: list[dict], **sizes: int) -> None:
+    """What lists say of steps is what the compiler says of the programs that they make."""
     assert steps
     for step in steps:
-        report = hr.load(path, recipe=step["recipe"]).explain()
+        recipe = guided.predict(step["step"])["recipe"]
+        report = hr.load(path, recipe=recipe).explain(sizes)
         predicted = dict(step["after"])
         microseconds = predicted.pop("predicted_us")
         assert predicted == figures_of(report), step["step"]
-        assert np.isclose(microseconds, sum(k["predicted_us"] for k in report["kernels"]))
-        assert report["recipe"] == step["recipe"], step["step"]
+        # Constants that several kernels share may count twice in what caches hold.
+        expected = sum(kernel["predicted_us"] for kernel in report["kernels"])
+        assert np.isclose(microseconds, expected, rtol=1e-3), step["step"]
+        assert report["recipe"] == recipe, step["step"]
 
 
 def legal(steps: list[dict]) -> list[dict]:
@@ -85,27 +89,28 @@ def legal(steps: list[dict]) -> list[dict]:
 
 
 def test_predictions_of_mbconv_are_what_explain_says(mbconv: Path) -> None:
-    steps = hr.optimize(hr.load(mbconv)).steps()
+    guided = hr.optimize(hr.load(mbconv))
+    steps = guided.steps()
     assert {"separate", "leave", "layout", "walk", "pack", "schedule"} <= {
         step["verb"] for step in legal(steps)
     }
-    assert_as_explained(mbconv, legal(steps)[::4])
+    assert_as_explained(guided, mbconv, legal(steps)[::4])
     assert all(step["why_not"] for step in steps if not step["legal"])
 
 
 def test_predictions_of_a_transformer_layer_are_what_explain_says(small_models: Path) -> None:
     path = small_models / "bert_layer.onnx"
     model = hr.load(path)
-    steps = legal(hr.optimize(model, {name: 3 for name in model.symbols}).steps())
-    assert len(steps) > 30
     sizes = {name: 3 for name in model.symbols}
-    for step in steps[::16]:
-        report = hr.load(path, recipe=step["recipe"]).explain(sizes)
-        assert {k: v for k, v in step["after"].items() if k != "predicted_us"} == figures_of(report)
+    guided = hr.optimize(model, sizes)
+    steps = legal(guided.steps())
+    assert len(steps) > 30
+    assert_as_explained(guided, path, steps[::16], **sizes)
 
 
 def test_predictions_of_a_recurrence_are_what_explain_says(lstm: Path) -> None:
-    assert_as_explained(lstm, legal(hr.optimize(hr.load(lstm)).steps())[::4])
+    guided = hr.optimize(hr.load(lstm))
+    assert_as_explained(guided, lstm, legal(guided.steps())[::4])
 
 
 def test_steps_keep_results(mbconv: Path) -> None:
@@ -182,6 +187,34 @@ def test_saved_steps_replay_in_another_process(mbconv: Path, tmp_path: Path) -> 
     assert undone["difference"] != ""
 
 
+def test_steps_on_a_softmax_replay_on_a_layer_normalization(write_model) -> None:
+    shape = [("x", "FLOAT", [512, 512])], [("y", "FLOAT", [512, 512])]
+    softmax = write_model([("Softmax", ["x"], ["y"], {"axis": -1})], *shape)
+    guided = hr.optimize(hr.load(softmax), start="unfused")
+    fusions = [step["step"] for step in legal(guided.steps("fuse"))]
+    first = next((s for s in fusions if "/map into" in s and s.endswith("/reduce.1")), None)
+    assert first, fusions
+    guided.apply(first)
+    saved = guided.saved
+    assert f"# step: {first}\n" in saved and "# operator " in saved
+    # By name on the model itself, and by structure on another one.
+    again = hr.optimize(hr.load(softmax), start="unfused")
+    assert again.replay(saved) == []
+    assert again.recipe == guided.recipe
+    norm = write_model(
+        [("LayerNormalization", ["x", "scale"], ["y"], {"axis": -1})],
+        [("x", "FLOAT", [512, 512]), ("scale", "FLOAT", [512])],
+        [("y", "FLOAT", [512, 512])],
+    )
+    other = hr.optimize(hr.load(norm), start="unfused")
+    kernels = other.figures["kernels"]
+    other.replay(saved)
+    assert other.figures["kernels"] < kernels
+    relu = write_model([("Relu", ["x"], ["y"])], *shape)
+    with pytest.raises(hr.InvalidArgumentError, match="no operators like those of the saved steps"):
+        hr.optimize(hr.load(relu)).replay(saved)
+
+
 def test_the_automatic_recipe_makes_the_same_package(digits_path: Path, tmp_path: Path) -> None:
     saved, target = tmp_path / "auto.recipe", ("--target", "cpu:x86-64-v3")
     command("optimize", digits_path, "--auto", "--save", saved, *target)
@@ -193,16 +226,17 @@ def test_the_automatic_recipe_makes_the_same_package(digits_path: Path, tmp_path
 
 def test_blame_names_the_line_that_costs(mbconv: Path) -> None:
     model = hr.load(mbconv)
-    good = hr.optimize(model).recipe
+    guided = hr.optimize(model)
+    good = guided.recipe
     planted = [
         step
-        for step in legal(hr.optimize(model).steps())
+        for step in legal(guided.steps())
         if step["saved_us"] < -0.05 * step["after"]["predicted_us"]
     ]
     assert len(planted) > 3
     named = 0
     for step in planted:
-        found = hr.blame(model, good, step["recipe"])
+        found = hr.blame(model, good, guided.predict(step["step"])["recipe"])
         total = found["after_us"] - found["before_us"]
         assert np.isclose(total, -step["saved_us"])
         assert abs(found["unexplained_us"]) <= 0.01 * abs(total), step["step"]

@@ -231,6 +231,28 @@ def test_new_values_of_buffers_and_inputs_are_outputs(tmp_path: Path, decomposed
         given = {name: found[f"new_{name}"] for name in changed}
 
 
+def test_a_package_takes_the_buffers_that_it_is_given(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    net = Cache().eval()
+    x, total = torch.randn(2, 3), torch.randn(3)
+    path = saved(exported(net, x, total.clone()), tmp_path / "cache.pt2")
+    package = tmp_path / "cache.hrpkg"
+    hr.write_package(path, package, processors=["native"], given=["rows"])
+    model = hr.load(package)
+    names = [spec.name for spec in model.outputs]
+    assert {spec.name for spec in model.inputs} == {"x", "total", "rows"}
+    rows = np.zeros((4, 3), np.float32)
+    for _ in range(3):
+        found = dict(zip(names, model(x=x.numpy(), total=total.numpy().copy(), rows=rows)))
+        with torch.no_grad():
+            wanted = net(x, total)
+        np.testing.assert_allclose(found[names[0]], wanted.numpy(), rtol=1e-5, atol=1e-6)
+        rows = found["new_rows"]
+        np.testing.assert_array_equal(rows, net.rows.numpy())
+    with pytest.raises(hr.InvalidArgumentError, match="nothing"):
+        hr.write_package(path, package, processors=["native"], given=["nothing"])
+
+
 def test_only_parameters_and_buffers_are_given(tmp_path: Path) -> None:
     x, total = torch.randn(2, 3), torch.randn(3)
     model = hr.load(saved(exported(Cache(), x, total), tmp_path / "cache.pt2"))

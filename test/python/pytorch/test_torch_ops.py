@@ -320,3 +320,86 @@ def test_half_widths_are_normalized_in_f32(function, dtype: torch.dtype) -> None
     found = torch.compile(function, backend="headrace")(x)
     error, eager = ((y.double() - exact).abs().max() for y in (found, function(x)))
     assert found.dtype == dtype and error <= 2 * eager + 1e-6
+
+
+def test_gamma_error_and_bessel_functions() -> None:
+    special = torch.special
+    functions = {
+        "lgamma": lambda x, p: torch.lgamma(x),
+        "digamma": lambda x, p: torch.digamma(x),
+        "trigamma": lambda x, p: torch.polygamma(1, p),
+        "mvlgamma": lambda x, p: torch.mvlgamma(p + 2, 3),
+        "erfc": lambda x, p: torch.erfc(x),
+        "erfcx": lambda x, p: special.erfcx(p),
+        "erfinv": lambda x, p: torch.erfinv(0.99 * torch.tanh(x)),
+        "i0": lambda x, p: torch.i0(x),
+        "i0e": lambda x, p: special.i0e(3 * x),
+        "i1": lambda x, p: special.i1(x),
+        "i1e": lambda x, p: special.i1e(3 * x),
+    }
+    x = torch.linspace(-5.3, 11.2, 67, dtype=torch.float64)
+    check(functions, x, x.abs() + 0.01, tolerance=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["amax", "amin", "prod", "mean"])
+def test_combined_elements_share_the_gradient(kind: str) -> None:
+    """Equal extrema, one factor that is 0, and two of them."""
+    index = torch.tensor([0, 2, 0, 2, 1])
+    data = torch.tensor([[1.0, 0.0, 3.0], [2.0, 2.0, 0.5], [0.0, 1.5, 2.0]], dtype=torch.float64)
+    rows = torch.tensor(
+        [[1.0, 2, 3], [0, 1.5, 2], [1, 0, 3], [0, 1, 2], [2, 0, 1]], dtype=torch.float64
+    )
+    check(
+        {
+            "index_reduce": lambda d, r: d.index_reduce(0, index, r, kind),
+            # Eager mode counts elements that it leaves out, if they are extrema.
+            "without": lambda d, r: (d + 0.125).index_reduce(
+                0, index, r, kind, include_self=False
+            ),
+            "scatter_reduce": lambda d, r: d.scatter_reduce(
+                0, index[:, None].expand_as(r), r, kind
+            ),
+        },
+        data,
+        rows,
+    )
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_images_are_sampled_at_a_grid(padding: str) -> None:
+    functions = {
+        f"{mode} {corners}": lambda x, at, mode=mode, corners=corners: F.grid_sample(
+            x, at, mode=mode, padding_mode=padding, align_corners=corners
+        )
+        for mode in ("bilinear", "nearest", "bicubic")
+        for corners in (False, True)
+    }
+    check(functions, normal(2, 3, 5, 4), between(-1.6, 1.6, 2, 3, 6, 2))
+
+
+def test_bytes_wrap_around() -> None:
+    first = torch.tensor([[0, 1, 200, 255]] * 2, dtype=torch.uint8)
+    second = torch.tensor([3, 255, 100, 2], dtype=torch.uint8)
+    functions = {
+        "add": lambda x, y: x + y,
+        "sub": lambda x, y: x - y,
+        "mul": lambda x, y: x * y,
+        "divide": lambda x, y: x // (y + 1).clamp(min=1),
+        "shift": lambda x, y: (x << 1) + (x >> 2),
+        "compare": lambda x, y: x > y,
+        "mean": lambda x, y: x.float().mean(),
+        "converted": lambda x, y: (x.float() - 128.5).to(torch.uint8),
+        "invert": lambda x, y: ~x,
+        "max": lambda x, y: x.max(1)[0],
+        "sum": lambda x, y: x.sum(1),
+    }
+    check(functions, first, second, gradients=False)
+
+
+def test_a_graph_without_inputs_yields_new_tensors() -> None:
+    def window() -> torch.Tensor:
+        return torch.hann_window(8, dtype=torch.float64).cumsum(0)
+
+    compiled = torch.compile(window, backend="headrace", fullgraph=True)
+    compiled().zero_()
+    torch.testing.assert_close(compiled(), window())

@@ -146,7 +146,7 @@ def test_output_of_print(capsys) -> None:
         (hr.InvalidScriptError, "x = (1 + ", {}, "script:1:"),
         (hr.InvalidScriptError, "y = X + 1", {}, "'X'"),
         (hr.ShapeMismatchError, "Y = X + t(X)", {"X": np.ones((2, 3))}, "2 x 3 and 3 x 2"),
-        (hr.UnsupportedError, "[a, b] = fft(X)", {"X": np.ones((2, 2))}, "script:1:"),
+        (hr.UnsupportedError, "[a, b] = rcm(X, X)", {"X": np.ones((2, 2))}, "script:1:"),
         (hr.InvalidArgumentError, "stop('enough')", {}, "enough"),
         (hr.TypeMismatchError, "Y = X", {"X": np.array(["a"])}, "variable 'X'"),
         (hr.InvalidArgumentError, "Y = X", {"X": np.ones((2, 2, 2))}, "rank 3"),

@@ -1,4 +1,4 @@
-#include "rewrite/tensor/TermBuilder.h"
+#include "rewrite/accelerator/TermBuilder.h"
 
 #include "rewrite/Fixture.h"
 #include "rewrite/accelerator/HardwareOperators.h"

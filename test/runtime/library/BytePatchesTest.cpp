@@ -1,7 +1,7 @@
 #include "runtime/library/BytePatches.h"
 
 #include "runtime/library/ByteProduct.h"
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -1,7 +1,7 @@
 #include "runtime/library/ByteProduct.h"
 
 #include "runtime/Helpers.h"
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 
 #include <algorithm>
 #include <random>

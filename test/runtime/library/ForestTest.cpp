@@ -1,7 +1,7 @@
 #include "runtime/library/Forest.h"
 
 #include "runtime/Helpers.h"
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 
 #include <cmath>
 #include <limits>

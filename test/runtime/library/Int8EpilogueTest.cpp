@@ -1,7 +1,7 @@
 #include "runtime/library/Int8Epilogue.h"
 
 #include "runtime/library/ByteDepthwise.h"
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 
 #include "runtime/Helpers.h"
 #include "runtime/library/Attention.h"

@@ -2,7 +2,7 @@
 #include "runtime/library/Systems.h"
 
 #include "runtime/Helpers.h"
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 
 #include <complex>
 #include <random>

@@ -1,6 +1,6 @@
 #include "runtime/AllocationCount.h"
 #include "runtime/Helpers.h"
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 #include "runtime/program/Programs.h"
 
 #include <atomic>

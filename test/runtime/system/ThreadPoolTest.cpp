@@ -39,6 +39,28 @@ TEST(ThreadPool, CoversEveryItemOnceInChunksOfTheGrain) {
     }
 }
 
+TEST(ThreadPool, SharesOfThreadsAreEquallyLarge) {
+  for (int threads : {2, 3, 4})
+    for (int64_t count : {9, 14, 28, 49, 50, 1000})
+      for (int64_t grain : {1, 2, 5}) {
+        ThreadPool pool(threads);
+        std::mutex mutex;
+        std::set<int64_t> begins;
+        pool.parallelFor(count, grain, [&](int64_t begin, int64_t, int) {
+          std::lock_guard lock(mutex);
+          begins.insert(begin);
+        });
+        if (count / grain < threads)
+          continue;
+        // A chunk begins where each share does, give or take the one item that may be left over.
+        for (int share = 1; share < threads; ++share) {
+          auto next = begins.lower_bound(share * count / threads);
+          EXPECT_TRUE(next != begins.end() && *next <= share * count / threads + 1)
+              << count << " by " << grain << " on " << threads;
+        }
+      }
+}
+
 TEST(ThreadPool, NothingToDoCallsNothing) {
   ThreadPool pool(2);
   pool.parallelFor(0, 1, [](int64_t, int64_t, int) { FAIL(); });

@@ -2,8 +2,8 @@
 #include "runtime/vta/Contexts.h"
 #include "runtime/vta/Programs.h"
 #include "runtime/vta/Tiles.h"
-#include "target/vta/schedule/ProposeSchedule.h"
-#include "target/vta/schedule/WriteCommands.h"
+#include "target/vta/schedule/choose/ProposeSchedule.h"
+#include "target/vta/schedule/write/WriteCommands.h"
 
 namespace headrace::vta::test {
 

@@ -1,6 +1,6 @@
 // Layers of networks on schedules that are proposed: their results, and how near the peak they are.
 #include "target/vta/Reference.h"
-#include "target/vta/schedule/ScheduleReport.h"
+#include "target/vta/schedule/choose/ScheduleReport.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

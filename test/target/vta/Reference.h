@@ -4,8 +4,8 @@
 #include "runtime/vta/Examples.h"
 #include "runtime/vta/Simulator.h"
 #include "target/vta/schedule/Layers.h"
-#include "target/vta/schedule/ProposeSchedule.h"
-#include "target/vta/schedule/WriteCommands.h"
+#include "target/vta/schedule/choose/ProposeSchedule.h"
+#include "target/vta/schedule/write/WriteCommands.h"
 
 namespace headrace::vta::test {
 

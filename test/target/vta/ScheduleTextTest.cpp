@@ -1,7 +1,7 @@
 // Schedules as lines of a recipe, and the reasons why one cannot be.
 #include "runtime/system/Error.h"
 #include "target/vta/Reference.h"
-#include "target/vta/schedule/ScheduleReport.h"
+#include "target/vta/schedule/choose/ScheduleReport.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,8 @@
 namespace headrace {
 namespace {
 
-const char *kWhole = "fold bn1 into conv1\n"
+const char *kWhole = "# machine parameters 5d41402abc4b2a76\n"
+                     "fold bn1 into conv1\n"
                      "leave bn2\n"
                      "layout conv1/conv channels-last\n"
                      "expand gemm as openblas\n"
@@ -30,6 +31,12 @@ std::string errorOf(const std::string &text) {
 }
 
 TEST(ProgramRecipe, TextIsWhatWasRead) { EXPECT_EQ(ProgramRecipe::parse(kWhole).text(), kWhole); }
+
+TEST(ProgramRecipe, TheFirstCommentIsKeptAndMeansNothing) {
+  EXPECT_EQ(ProgramRecipe::parse("\n  # of mine \nleave bn2 # why\n# more\n").text(),
+            "# of mine\nleave bn2\n");
+  EXPECT_EQ(ProgramRecipe::parse("leave bn2\n# later\n").heading, "");
+}
 
 TEST(ProgramRecipe, StepsKnowTheirLines) {
   ProgramRecipe recipe = ProgramRecipe::parse("# layouts\n\nlayout a channels-first # why\n");

@@ -1,4 +1,4 @@
-#include "transform/gradient/MinimumCut.h"
+#include "transform/common/MinimumCut.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -1,7 +1,7 @@
 // The text of recipes.
 #include "runtime/system/Error.h"
+#include "transform/choices/Suggestion.h"
 #include "transform/recipe/Recipe.h"
-#include "transform/recipe/Suggestion.h"
 
 #include <gtest/gtest.h>
 

@@ -70,8 +70,8 @@ public:
     for (const Contestant &contestant : contestants)
       addResult(contestant);
     // Measured last: reading the clock between kernels costs time.
-    if (options.profile && model->isStaged())
-      profileStages();
+    if (options.profile && model->isSplit())
+      profileSteps();
     else if (options.profile)
       profile();
     return std::move(result);
@@ -82,8 +82,8 @@ private:
     Stopwatch load;
     model = loadModel(options.model);
     ours.load = load.microseconds();
-    inputs = model->isStaged() ? gatherValues(*model, options.inputs)
-                               : asValues(gatherInputs(*model, options.inputs));
+    inputs = model->isSplit() ? gatherValues(*model, options.inputs)
+                              : asValues(gatherInputs(*model, options.inputs));
     outputs = firstAnswer(*model, ours);
     ours.name = "headrace";
     ours.version = HEADRACE_VERSION;
@@ -96,7 +96,7 @@ private:
     result.threads = ThreadPool::global().threads();
     result.rounds = options.rounds;
     result.seconds = options.seconds;
-    if (model->isStaged())
+    if (model->isSplit())
       countStages();
     else
       countSteps();
@@ -124,7 +124,7 @@ private:
   }
 
   void countStages() {
-    for (const StageStep &step : model->profileStages(inputs, 1)) {
+    for (const ProfiledStep &step : model->profileSteps(inputs, 1)) {
       result.bytesMoved += step.bytes;
       result.operations += step.operations;
     }
@@ -148,9 +148,9 @@ private:
   // The programs of a split model are compiled while it runs.
   std::vector<RuntimeValue> firstAnswer(Model &of, SystemResult &system) const {
     Stopwatch compile;
-    if (!of.isStaged())
+    if (!of.isSplit())
       compileModel(of, *asTensors(inputs));
-    system.compile = of.isStaged() ? 0 : compile.microseconds();
+    system.compile = of.isSplit() ? 0 : compile.microseconds();
     Stopwatch firstRun;
     std::vector<RuntimeValue> answer = of.runValues(inputs);
     system.firstRun = firstRun.microseconds();
@@ -158,7 +158,7 @@ private:
   }
 
   void call(Model &of) const {
-    if (of.isStaged())
+    if (of.isSplit())
       (void)of.runValues(inputs);
     else
       (void)of.run(timedInputs);
@@ -248,15 +248,21 @@ private:
     useExecutable();
     const std::vector<Step> &steps = executable->program().steps;
     std::vector<std::vector<double>> stepTimes(steps.size());
-    timedTurn(options.seconds / 4, [&] {
+    int calls = 0;
+    auto timeSteps = [&] {
+      ++calls;
       std::vector<double> call;
       executable->run(timedInputs, ThreadPool::global(), &call);
       for (size_t s = 0; s < std::min(call.size(), steps.size()); ++s)
         stepTimes[s].push_back(call[s]);
-    });
+    };
+    constexpr int fewest = 5; // calls, of which the median is not one that was disturbed
+    timedTurn(options.seconds / 4, timeSteps);
+    while (calls < fewest)
+      timeSteps();
     std::vector<std::string> notes = executable->stepNotes();
     notes.resize(steps.size());
-    std::vector<std::optional<double>> predicted(steps.size());
+    std::vector<std::optional<KernelPrediction>> predicted(steps.size());
     if (!Package::isNamedLikeOne(options.model.path))
       std::ranges::copy(model->predict(*asTensors(inputs), result.threads), predicted.begin());
     for (size_t s = 0; s < steps.size(); ++s)
@@ -268,10 +274,10 @@ private:
   }
 
   // The same of the programs, and of the nodes on the host between them.
-  void profileStages() {
+  void profileSteps() {
     double calls = 1e6 * options.seconds / 4 / std::max(ours.times.median, 1.0);
-    for (const StageStep &step :
-         model->profileStages(inputs, static_cast<int>(std::clamp(calls, 1.0, 1000.0)))) {
+    for (const ProfiledStep &step :
+         model->profileSteps(inputs, static_cast<int>(std::clamp(calls, 1.0, 1000.0)))) {
       std::string notes = step.isBetween ? "between programs" : "";
       if (step.runs != 1)
         notes += fmt::format("{}{} times", notes.empty() ? "" : ", ", step.runs);

@@ -222,6 +222,13 @@ void addCompileCommand(CLI::App &app, Action &action) {
                    "Map models to this accelerator's operators first (see rewrite)")
       ->type_name("FILE");
   command
+      ->add_option(
+          "--given", options->settings.givenInputs,
+          "A parameter, buffer or initializer that each call gives, instead of the model's\n"
+          "own value (repeatable): what a model changes, as a cache, comes back as new_NAME")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command
       ->add_option("--size", options->sizes,
                    "Compile for this value of a dynamic dimension only, as in batch=4 (repeatable)")
       ->type_name("NAME=N")

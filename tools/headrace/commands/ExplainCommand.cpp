@@ -166,8 +166,8 @@ int explainModel(const ExplainOptions &options) {
   std::shared_ptr<Model> model = loadModel(options.model);
   bool asksForMore = options.gradient || isJson(options) || options.recipes ||
                      !options.phase.empty() || !options.recipeOut.empty() || !options.why.empty();
-  if (model->isStaged() && !asksForMore)
-    fmt::print("{}\n", model->stagesText());
+  if (model->isSplit() && !asksForMore)
+    fmt::print("{}\n", model->splitText());
   Sizes sizes = parseSizes(options.sizes, model->symbols());
   if (options.jsonFormat == "model-explorer") {
     if (options.gradient)

@@ -10,6 +10,7 @@
 #include "optimize/Measure.h"
 #include "optimize/Optimizer.h"
 #include "optimize/ReportJson.h"
+#include "optimize/SavedSteps.h"
 #include "optimize/Search.h"
 #include "report/OptimizeReport.h"
 #include "report/Text.h"
@@ -42,7 +43,7 @@ struct OptimizeOptions : ProgramOptions {
   bool list = false;
   std::string only; // a verb; empty: all
   size_t most = 40;
-  std::vector<std::string> steps;
+  std::vector<std::string> steps, predicted;
   std::string replayed;
   bool greedy = false;
   size_t searched = 0;
@@ -79,21 +80,6 @@ std::string nameOf(const ProgramOptions &options) {
   return std::filesystem::path(options.model.path).filename().string();
 }
 
-constexpr std::string_view kStepComment = "# step: ";
-
-/// The steps that `--save` notes in a recipe.
-std::vector<std::string> stepsIn(const std::string &recipe) {
-  std::vector<std::string> steps;
-  for (size_t at = 0; at < recipe.size();) {
-    size_t end = std::min(recipe.find('\n', at), recipe.size());
-    std::string_view line(recipe.data() + at, end - at);
-    if (line.starts_with(kStepComment))
-      steps.emplace_back(line.substr(kStepComment.size()));
-    at = end + 1;
-  }
-  return steps;
-}
-
 class Guided {
 public:
   explicit Guided(const OptimizeOptions &options)
@@ -105,8 +91,7 @@ public:
     if (options.start == "unfused")
       optimizer.beginUnfused();
     if (!options.replayed.empty())
-      for (const std::string &step : stepsIn(readText(options.replayed)))
-        apply(step);
+      replay();
     for (const std::string &step : options.steps)
       apply(step);
     search();
@@ -126,6 +111,16 @@ private:
   void apply(const std::string &step) {
     Progress progress("applying " + step);
     (void)optimizer.apply(step);
+  }
+
+  void replay() {
+    std::vector<optimize::RefusedStep> refused;
+    {
+      Progress progress("doing the steps of " + options.replayed);
+      refused = replaySteps(optimizer, readText(options.replayed));
+    }
+    for (const optimize::RefusedStep &each : refused)
+      fmt::print(stderr, "not possible: {}: {}\n", printable(each.step), printable(each.reason));
   }
 
   void search() {
@@ -158,10 +153,7 @@ private:
   }
 
   void save() const {
-    std::string text = "# " + printable(nameOf(options)) + "\n";
-    for (size_t i = 1; i <= optimizer.position(); ++i)
-      text += std::string(kStepComment) + optimizer.states()[i].step + "\n";
-    text += optimizer.recipe();
+    std::string text = savedRecipe(optimizer, printable(nameOf(options)));
     writeFileAtomically(options.saved, {std::as_bytes(std::span(text))});
   }
 
@@ -171,6 +163,13 @@ private:
     };
     std::vector<Transformation> all = optimizer.list(show, options.only);
     clearStatus();
+    return all;
+  }
+
+  std::vector<Transformation> predicted() {
+    std::vector<Transformation> all;
+    for (const std::string &step : options.predicted)
+      all.push_back(optimizer.predict(step));
     return all;
   }
 
@@ -188,6 +187,10 @@ private:
     }
     if (!options.compared.empty())
       fmt::print("\n{}", difference);
+    if (!options.predicted.empty()) {
+      fmt::print("\n");
+      printTransformations(predicted(), options.predicted.size());
+    }
     if (options.list) {
       fmt::print("\n");
       printTransformations(listed(), options.most);
@@ -207,6 +210,8 @@ private:
       for (const MeasuredChange &change : changes)
         document["changes"].push_back(optimize::json(change));
     }
+    if (!options.predicted.empty())
+      document["predicted"] = optimize::json(predicted());
     if (options.list)
       document["transformations"] = optimize::json(listed());
     fmt::print("{}\n", jsonText(document));
@@ -277,8 +282,14 @@ void addOptimizeCommand(CLI::App &app, Action &action) {
       ->type_name("STEP")
       ->allow_extra_args(false);
   command
+      ->add_option("--predict", options->predicted,
+                   "Say what a step would change, without doing it (repeatable)")
+      ->type_name("STEP")
+      ->allow_extra_args(false);
+  command
       ->add_option("--replay", options->replayed,
-                   "Do the steps that --save noted in this recipe, of this or another model")
+                   "Do the steps that --save noted in this recipe, on this model or on "
+                   "operators of equal structure in another one")
       ->type_name("FILE");
   command->add_flag("--greedy", options->greedy,
                     "Do the step that saves most until none saves time");

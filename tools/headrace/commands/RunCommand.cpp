@@ -104,7 +104,7 @@ int runProgram(const RunOptions &options, const CLI::App &command) {
   }
   refuseScriptOptions(command, options.model.path);
   std::shared_ptr<Model> model = loadModel(options.model, package.get());
-  if (model->isStaged())
+  if (model->isSplit())
     return runStages(*model, options);
   std::vector<Expectation> expectations = readExpectations(*model, options.expected);
   std::vector<Tensor> inputs = gatherInputs(*model, options.inputs);

@@ -1,8 +1,8 @@
 // headrace vta layers: schedules of convolutions on the VTA accelerator, and how near the peak.
 #include "runtime/system/AtomicWrite.h"
 #include "target/vta/schedule/Layers.h"
-#include "target/vta/schedule/ProposeSchedule.h"
-#include "target/vta/schedule/Roofline.h"
+#include "target/vta/schedule/choose/ProposeSchedule.h"
+#include "target/vta/schedule/choose/Roofline.h"
 
 #include "commands/Commands.h"
 #include <CLI/Option.hpp>

@@ -58,6 +58,36 @@ void printEngines(const BenchResult &result) {
                total / host);
 }
 
+// "5.1 us beyond the prediction, 2.3 us data that is read again": the parts that matter.
+std::string lossText(const KernelTiming &kernel) {
+  constexpr double worthNaming = 0.15;
+  std::string text;
+  for (const auto &[cause, microseconds] : kernel.losses())
+    if (microseconds >= worthNaming * kernel.lost().value_or(0))
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", duration(microseconds), cause);
+  return text;
+}
+
+// What to do next: where most time could be won.
+void printLosses(const std::vector<KernelTiming> &kernels) {
+  constexpr size_t shown = 5;
+  std::vector<const KernelTiming *> most = mostLost(kernels, shown);
+  if (most.empty())
+    return;
+  using Align = Table::Align;
+  Table table({{"furthest from the least time", Align::Left},
+               {"time"},
+               {"least"},
+               {"lost"},
+               {"to", Align::Left}});
+  for (const KernelTiming *kernel : most)
+    table.add({kernel->name, duration(kernel->microseconds),
+               duration(kernel->predicted->leastMicroseconds), duration(*kernel->lost()),
+               lossText(*kernel)});
+  fmt::print("\n");
+  table.print(stdout);
+}
+
 void printKernels(const BenchResult &result) {
   double total = 0;
   for (const KernelTiming &kernel : result.kernels)
@@ -74,7 +104,7 @@ void printKernels(const BenchResult &result) {
                {"operators", Align::Left}});
   for (const KernelTiming &kernel : result.kernels)
     table.add({kernel.name, duration(kernel.microseconds),
-               kernel.predicted ? duration(*kernel.predicted) : "",
+               kernel.predicted ? duration(kernel.predicted->microseconds) : "",
                fmt::format("{:.1f}%", total > 0 ? 100 * kernel.microseconds / total : 0),
                withPrefix(static_cast<double>(kernel.bytes), "B"),
                withPrefix(static_cast<double>(kernel.operations), ""),
@@ -87,15 +117,49 @@ void printKernels(const BenchResult &result) {
   printEngines(result);
   if (std::optional<double> error = medianError(result.kernels))
     fmt::print("\npredictions are off by {:.0f}% in the median\n", 100 * *error);
+  printLosses(result.kernels);
 }
 
 } // namespace
+
+std::optional<double> KernelTiming::lost() const {
+  if (!predicted)
+    return std::nullopt;
+  return std::max(0.0, microseconds - predicted->leastMicroseconds);
+}
+
+std::vector<std::pair<std::string, double>> KernelTiming::losses() const {
+  if (!predicted)
+    return {};
+  // A kernel that is faster than predicted lost less of what was predicted to be lost.
+  double expected = predicted->microseconds - predicted->leastMicroseconds;
+  double share = expected > 0 ? std::min(1.0, *lost() / expected) : 0;
+  std::vector<std::pair<std::string, double>> parts;
+  for (const auto &[cause, time] : predicted->losses)
+    parts.emplace_back(cause, time * share);
+  if (double rest = *lost() - expected * share; rest > 0)
+    parts.emplace_back("beyond the prediction", rest);
+  std::ranges::stable_sort(parts, std::ranges::greater(), &std::pair<std::string, double>::second);
+  return parts;
+}
+
+std::vector<const KernelTiming *> mostLost(const std::vector<KernelTiming> &kernels, size_t count) {
+  std::vector<const KernelTiming *> result;
+  for (const KernelTiming &kernel : kernels)
+    if (kernel.lost().value_or(0) > 0)
+      result.push_back(&kernel);
+  std::ranges::stable_sort(result, std::ranges::greater(),
+                           [](const KernelTiming *kernel) { return *kernel->lost(); });
+  result.resize(std::min(result.size(), count));
+  return result;
+}
 
 std::optional<double> medianError(const std::vector<KernelTiming> &kernels) {
   std::vector<double> errors;
   for (const KernelTiming &kernel : kernels)
     if (kernel.predicted && kernel.microseconds >= 1)
-      errors.push_back(std::fabs(*kernel.predicted - kernel.microseconds) / kernel.microseconds);
+      errors.push_back(std::fabs(kernel.predicted->microseconds - kernel.microseconds) /
+                       kernel.microseconds);
   if (errors.empty())
     return std::nullopt;
   return summarize(std::move(errors)).median;
@@ -170,17 +234,20 @@ void printJson(const BenchResult &result) {
   if (!result.kernels.empty()) {
     json kernels = json::array();
     for (const KernelTiming &kernel : result.kernels)
-      kernels.push_back({{"name", kernel.name},
-                         {"operators", kernel.operators},
-                         {"routine", kernel.routine},
-                         {"notes", kernel.notes},
-                         {"where", kernel.where},
-                         {"time_us", kernel.microseconds},
-                         {"predicted_us", kernel.predicted ? json(*kernel.predicted) : json()},
-                         {"bytes", kernel.bytes},
-                         {"operations", kernel.operations},
-                         {"gb_per_second", gigaRate(kernel.bytes, kernel.microseconds)},
-                         {"gop_per_second", gigaRate(kernel.operations, kernel.microseconds)}});
+      kernels.push_back(
+          {{"name", kernel.name},
+           {"operators", kernel.operators},
+           {"routine", kernel.routine},
+           {"notes", kernel.notes},
+           {"where", kernel.where},
+           {"time_us", kernel.microseconds},
+           {"predicted_us", kernel.predicted ? json(kernel.predicted->microseconds) : json()},
+           {"least_us", kernel.predicted ? json(kernel.predicted->leastMicroseconds) : json()},
+           {"losses", kernel.losses()},
+           {"bytes", kernel.bytes},
+           {"operations", kernel.operations},
+           {"gb_per_second", gigaRate(kernel.bytes, kernel.microseconds)},
+           {"gop_per_second", gigaRate(kernel.operations, kernel.microseconds)}});
     document["kernels"] = kernels;
     std::optional<double> error = medianError(result.kernels);
     document["median_error"] = error ? json(*error) : json();

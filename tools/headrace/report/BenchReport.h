@@ -34,8 +34,13 @@ struct KernelTiming {
   std::string where;   // the engine that runs it
   double microseconds = 0;
   /// The cost model's prediction; nothing for a package.
-  std::optional<double> predicted;
+  std::optional<KernelPrediction> predicted;
   int64_t bytes = 0, operations = 0;
+
+  /// Microseconds more than any schedule has to take; nothing without a prediction.
+  std::optional<double> lost() const;
+  /// What they go into, the largest part first: what the cost model knows of, and the rest.
+  std::vector<std::pair<std::string, double>> losses() const;
 };
 
 struct BenchResult {
@@ -53,6 +58,9 @@ struct BenchResult {
 /// The median relative error of predictions; nothing without predictions. Kernels of less than a
 /// microsecond, for which the clock dominates, do not count.
 std::optional<double> medianError(const std::vector<KernelTiming> &kernels);
+
+/// The kernels that lose most, the first one most of all; at most `count` of them.
+std::vector<const KernelTiming *> mostLost(const std::vector<KernelTiming> &kernels, size_t count);
 
 void printTables(const BenchResult &result);
 void printJson(const BenchResult &result);

@@ -144,6 +144,8 @@ void printKernels(const Explanation &explanation, const Amounts &amounts) {
   }
   if (std::string open = amounts.openSizes(); !open.empty())
     fmt::print("ops/byte for {}; --size gives other values\n", open);
+  if (!explanation.rates.empty())
+    fmt::print("times by the machine parameters of {}\n", printable(explanation.rates));
 }
 
 /// What a report on a split model before its first run leaves out.

@@ -1,4 +1,4 @@
-// What tuning found, on standard output.
+// The report on tuning, on standard output.
 #pragma once
 
 #include "tune/Tuner.h"

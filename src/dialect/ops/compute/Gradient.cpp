@@ -3,10 +3,10 @@
 //   y[i] = sum over k of f(x[2*i + k], ...)
 // Every point (i, k) gives f'(...) * dy[i] to the element it reads. Seen from an element p: the sum
 // over all k of what i = (p - k) / 2 gives, if that is a position of the domain.
-#include "dialect/Combine.h"
 #include "dialect/gradient/Builders.h"
 #include "dialect/gradient/Inversion.h"
 #include "dialect/ops/Operands.h"
+#include "dialect/scalar/Combine.h"
 #include "dialect/scalar/ScalarDerivative.h"
 
 #include "mlir/Dialect/Affine/Utils.h"

@@ -1,7 +1,7 @@
 // Reference evaluation of operators that compute any scalar function at each point of a domain.
 #pragma once
 
-#include "dialect/scalar/ScalarBody.h"
+#include "dialect/reference/ScalarBody.h"
 #include "runtime/system/Interruption.h"
 
 namespace headrace::reference {

@@ -1,7 +1,7 @@
 // Sums of products over any pair of tensors.
-#include "dialect/Combine.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/Operands.h"
+#include "dialect/scalar/Combine.h"
 
 #include "mlir/IR/TypeUtilities.h"
 

@@ -83,7 +83,13 @@ FailureOr<Value> FoldOp::expand(OpBuilder &b) {
 
 namespace {
 
-/// A point of the result: loops over the reduced dimensions that carry the tuple.
+/// A point of the result: loops over the reduced dimensions that carry the tuple. Each element
+/// waits for the tuple of those before, so the last dimension is cut into a few parts, in order,
+/// whose tuples are computed side by side and combined in that order:
+///
+///   for k in 0 .. n / 2: a = combine(a, x[k]); b = combine(b, x[n / 2 + k])
+///   a = combine(a, b)
+///   for k in n / 2 * 2 .. n: a = combine(a, x[k])
 class TupleLoops {
 public:
   TupleLoops(FoldOp op, ValueRange inputs)
@@ -102,6 +108,17 @@ public:
   }
 
 private:
+  /// How many parts of the last dimension are computed side by side.
+  int64_t chains() {
+    int64_t operations = 0;
+    for (Region *region : {&op.getBody(), &op.getCombine()})
+      region->walk([&](Operation *) { ++operations; });
+    constexpr int64_t most = 8, few = 4, manyOperations = 24, tooMany = 64;
+    int64_t count = operations <= manyOperations ? most : operations <= tooMany ? few : 1;
+    std::optional<int64_t> size = constantValue(op.getDomain().getResults().back());
+    return size && *size < 2 * count ? 1 : count;
+  }
+
   /// The loop over the next reduced dimension, or the point itself.
   SmallVector<Value> loop(OpBuilder &b, Location loc, SmallVector<Value> position,
                           ArrayRef<Value> tuple) {
@@ -110,16 +127,76 @@ private:
       return point(b, loc, position, tuple);
     AffineMap extent = symbolMap({sizes[position.size()]}, b.getContext());
     Value zero = b.create<arith::ConstantIndexOp>(loc, 0);
-    Value one = b.create<arith::ConstantIndexOp>(loc, 1);
     Value count = b.create<SizeOp>(loc, extent);
+    if (position.size() + 1 == sizes.size())
+      if (int64_t parts = chains(); parts > 1)
+        return inParts(b, loc, position, tuple, count, parts);
+    return sequence(b, loc, position, tuple, zero, count);
+  }
+
+  SmallVector<Value> sequence(OpBuilder &b, Location loc, ArrayRef<Value> position,
+                              ArrayRef<Value> tuple, Value begin, Value end) {
+    Value one = b.create<arith::ConstantIndexOp>(loc, 1);
     auto found = b.create<scf::ForOp>(
-        loc, zero, count, one, tuple,
+        loc, begin, end, one, tuple,
         [&](OpBuilder &inner, Location at, Value here, ValueRange carried) {
-          SmallVector<Value> next = position;
+          SmallVector<Value> next(position);
           next.push_back(here);
           inner.create<scf::YieldOp>(at, loop(inner, at, next, llvm::to_vector(carried)));
         });
     return llvm::to_vector(ValueRange(found.getResults()));
+  }
+
+  SmallVector<Value> inParts(OpBuilder &b, Location loc, ArrayRef<Value> position,
+                             ArrayRef<Value> tuple, Value count, int64_t parts) {
+    auto index = [&](OpBuilder &at, int64_t value) {
+      return at.create<arith::ConstantIndexOp>(loc, value).getResult();
+    };
+    Value zero = index(b, 0), length = b.create<arith::DivUIOp>(loc, count, index(b, parts));
+    SmallVector<Value> begins(1, zero), all(tuple);
+    for (int64_t part = 1; part < parts; ++part) {
+      begins.push_back(b.create<arith::MulIOp>(loc, length, index(b, part)));
+      for (Attribute initial : op.getInitial())
+        all.push_back(b.create<arith::ConstantOp>(loc, cast<TypedAttr>(initial)));
+    }
+    size_t width = tuple.size();
+    auto parallel = b.create<scf::ForOp>(
+        loc, zero, length, index(b, 1), all,
+        [&](OpBuilder &inner, Location at, Value here, ValueRange carried) {
+          SmallVector<Value> next;
+          for (auto [part, begin] : llvm::enumerate(begins)) {
+            SmallVector<Value> place(position);
+            place.push_back(inner.create<arith::AddIOp>(at, begin, here));
+            llvm::append_range(
+                next, point(inner, at, place, llvm::to_vector(carried.slice(part * width, width))));
+          }
+          inner.create<scf::YieldOp>(at, next);
+        });
+    ValueRange results = parallel.getResults();
+    auto combineAll = [&](OpBuilder &at) {
+      SmallVector<Value> combined = llvm::to_vector(results.take_front(width));
+      for (int64_t part = 1; part < parts; ++part) {
+        llvm::append_range(combined, results.slice(part * width, width));
+        combined = inlined(at, op.getCombine().front(), combined, position);
+      }
+      return combined;
+    };
+    SmallVector<Value> combined;
+    if (constantValue(op.getDomain().getResults().back())) {
+      combined = combineAll(b);
+    } else {
+      // Nothing may be made of initial values alone: they are divided by their number.
+      Value any = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, length, zero);
+      auto found = b.create<scf::IfOp>(
+          loc, any,
+          [&](OpBuilder &inner, Location at) { inner.create<scf::YieldOp>(at, combineAll(inner)); },
+          [&](OpBuilder &inner, Location at) {
+            inner.create<scf::YieldOp>(at, results.take_front(width));
+          });
+      combined = llvm::to_vector(ValueRange(found.getResults()));
+    }
+    Value done = b.create<arith::MulIOp>(loc, length, index(b, parts));
+    return sequence(b, loc, position, combined, done, count);
   }
 
   SmallVector<Value> point(OpBuilder &b, Location loc, ArrayRef<Value> position,

@@ -1,9 +1,9 @@
 // Elements picked and placed by index.
-#include "dialect/Combine.h"
 #include "dialect/KernelSizes.h"
 #include "dialect/LinalgBuilders.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/Operands.h"
+#include "dialect/scalar/Combine.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

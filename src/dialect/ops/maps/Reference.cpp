@@ -1,5 +1,5 @@
 // Reference evaluation of maps.
-#include "dialect/scalar/ScalarBody.h"
+#include "dialect/reference/ScalarBody.h"
 #include "runtime/system/Interruption.h"
 
 using namespace mlir;

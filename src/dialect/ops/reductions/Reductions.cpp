@@ -1,10 +1,10 @@
 // Elements reduced along axes.
-#include "dialect/Combine.h"
 #include "dialect/KernelSizes.h"
 #include "dialect/LinalgBuilders.h"
 #include "dialect/Permutation.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/Operands.h"
+#include "dialect/scalar/Combine.h"
 #include "dialect/scalar/ScalarMath.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"

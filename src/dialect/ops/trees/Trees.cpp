@@ -1,11 +1,11 @@
 // Forests of decision trees: shapes, movement, and code for targets without a routine.
 #include "dialect/ops/trees/Trees.h"
 
-#include "dialect/Combine.h"
 #include "dialect/KernelSizes.h"
 #include "dialect/LinalgBuilders.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/Operands.h"
+#include "dialect/scalar/Combine.h"
 
 using namespace mlir;
 using utils::IteratorType;

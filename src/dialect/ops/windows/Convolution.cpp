@@ -1,8 +1,8 @@
 // Convolutions and the gradient of their filters.
-#include "dialect/Combine.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/Operands.h"
 #include "dialect/ops/windows/SlidingSize.h"
+#include "dialect/scalar/Combine.h"
 
 #include "mlir/IR/TypeUtilities.h"
 

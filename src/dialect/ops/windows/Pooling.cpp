@@ -1,10 +1,10 @@
 // Poolings, and what their gradients are made of.
-#include "dialect/Combine.h"
 #include "dialect/KernelSizes.h"
 #include "dialect/LinalgBuilders.h"
 #include "dialect/SymbolicShape.h"
 #include "dialect/ops/Operands.h"
 #include "dialect/ops/windows/SlidingSize.h"
+#include "dialect/scalar/Combine.h"
 
 #include "mlir/IR/TypeUtilities.h"
 

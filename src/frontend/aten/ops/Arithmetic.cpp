@@ -172,6 +172,27 @@ static Value timesPowerOfTwo(Call &c) {
   return c.mapAs(c.type(), "mul", {c["self"], factor});
 }
 
+static Value polygamma(Call &c) {
+  int64_t order = c.integer("n");
+  if (order > 1)
+    c.unsupported("derivatives of digamma beyond the first");
+  return c.mapAs(c.type(), order == 0 ? "digamma" : "trigamma", {c["self"]});
+}
+
+/// p (p - 1) log(pi) / 4 and the sum of lgamma(x - i / 2) for i < p.
+static Value logMultivariateGamma(Call &c) {
+  int64_t order = c.integer("p");
+  c.require(order >= 1 && order <= 64, "an order from 1 to 64");
+  Node x = c.typed(c["self"], c.type());
+  double start = 0.25 * static_cast<double>(order * (order - 1)) * std::log(std::acos(-1.0));
+  Node total = c.b.scalar(start, c.type());
+  for (int64_t i = 0; i < order; ++i) {
+    Node shifted = c.map("sub", {x, 0.5 * static_cast<double>(i)});
+    total = c.map("add", {c.map("lgamma", {shifted}), total});
+  }
+  return total;
+}
+
 /// A function of one scalar in the result's type.
 static Write unary(const std::string &function) {
   return [function](Call &c) -> Value { return c.mapAs(c.type(), function, {c["self"]}); };
@@ -226,9 +247,14 @@ Operators arithmeticOperators() {
       {"remainder", binary("modulo")},
       {"fmod", binary("remainder")},
       {"round.decimals", roundToDecimals},
+      {"polygamma", polygamma},
+      {"mvlgamma", logMultivariateGamma},
   };
-  for (const char *name : {"abs", "neg", "square", "reciprocal", "rsqrt"})
+  for (const char *name :
+       {"abs", "neg", "square", "reciprocal", "rsqrt", "lgamma", "digamma", "erfc", "erfinv", "i0"})
     table.push_back({name, unary(name)});
+  for (const char *name : {"erfcx", "i0e", "i1", "i1e"})
+    table.push_back({std::string("special_") + name, unary(name)});
 #define HEADRACE_FUNCTION(Id, name, ...) table.push_back({#name, unary(#name)});
 #define HEADRACE_STEPS(Id, name, ...) table.push_back({#name, rounding(#name)});
 #include "runtime/scalar/Functions.def"

@@ -32,6 +32,27 @@ static Write ofFloats(const std::string &function) {
   };
 }
 
+/// A shift. Beyond the bits of the type nothing is left but the sign, of a right shift.
+static Write shift(bool isLeft) {
+  return [isLeft](Call &c) -> Value {
+    DType type = c.type();
+    Node x = c.typed(c["self"], type), count = c.typed(c["other"], type);
+    auto bits = static_cast<int64_t>(8 * sizeOf(type));
+    Node isBeyond = c.map("or", {c.map("less", {count, 0}), c.map("greater_equal", {count, bits})});
+    if (isLeft) {
+      Node factor = c.map("power", {2, c.select(isBeyond, 0, count, type)});
+      return c.select(isBeyond, 0, c.map("mul", {x, factor}), type);
+    }
+    // The greatest power of two of a type has its sign.
+    Node isSign = c.map("or", {isBeyond, c.map("equal", {count, bits - 1})});
+    Node factor = c.map("power", {2, c.select(isSign, 0, count, type)});
+    Node sign = c.select(c.map("less", {x, 0}), -1, 0, type);
+    if (type == DType::U8)
+      sign = c.select(isBeyond, 0, c.map("floor_divide", {x, 128}), type);
+    return c.select(isSign, sign, c.map("floor_divide", {x, factor}), type);
+  };
+}
+
 static Value where(Call &c) {
   return c.select(c.tensor("condition"), c["self"], c["other"], c.type());
 }
@@ -86,6 +107,10 @@ Operators comparisonOperators() {
   Operators table{
       {"logical_not", negation},
       {"bitwise_not", negation},
+      {"bitwise_left_shift", shift(true)},
+      {"bitwise_right_shift", shift(false)},
+      {"__lshift__", shift(true)},
+      {"__rshift__", shift(false)},
       {"isnan", ofFloats("is_nan")},
       {"isinf", ofFloats("is_inf")},
       {"where.self", where},

@@ -5,10 +5,17 @@ namespace headrace::aten {
 
 static Value same(Call &c) { return c.tensor("self"); }
 
-/// On the way, values are on the program's device whatever was asked for.
-static Value converted(Call &c) { return c.b.cast(c.tensor("self"), c.type()); }
+/// Floats become bytes by way of 64-bit integers: the lowest bits of what is beyond 0 to 255.
+static Node convertedTo(Call &c, Node x, DType type) {
+  return c.b.cast(type == DType::U8 && isFloat(c.type(x)) ? c.b.cast(x, DType::I64) : x, type);
+}
 
-static Value copy(Call &c) { return c.b.broadcast(c.b.cast(c.tensor("src"), c.type()), c.shape()); }
+/// On the way, values are on the program's device whatever was asked for.
+static Value converted(Call &c) { return convertedTo(c, c.tensor("self"), c.type()); }
+
+static Value copy(Call &c) {
+  return c.b.broadcast(convertedTo(c, c.tensor("src"), c.type()), c.shape());
+}
 
 static Value inference(Call &c) {
   if (c.flag("train", false) && c.number("p", 0.5) > 0)

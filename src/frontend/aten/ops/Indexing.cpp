@@ -46,8 +46,6 @@ Node takenAt(Call &c, Node x, Node positions, int64_t axis) {
 }
 
 Node scatterRows(Call &c, Node rows, Node indices, Node data, const std::string &kind) {
-  if (c.differentiates && (kind == "prod" || kind == "max" || kind == "min"))
-    c.unsupported("a gradient of a scatter that multiplies or compares");
   DType type = c.type(data);
   if (!kind.empty()) {
     if (type == DType::Bool)
@@ -128,6 +126,10 @@ static Value neutral(const std::string &reduce, DType type) {
   return isLeast ? -most - 1 : most;
 }
 
+static Node mean(Call &c, Node total, Node number) {
+  return c.map(isFloat(c.type()) ? "div" : "floor_divide", {total, c.map("max", {number, 1})});
+}
+
 static Value scatterReduce(Call &c) {
   Node x = c.tensor("self");
   std::string reduce = c.text("reduce", "sum");
@@ -139,10 +141,10 @@ static Value scatterReduce(Call &c) {
     return total;
   Node start = c.full(includesSelf ? 1 : 0, c.type(), c.b.shape(x));
   Node number = scattered(c, start, c.full(1, c.type(), c.b.shape(c.tensor("src"))), "sum");
-  return c.map(isFloat(c.type()) ? "div" : "floor_divide", {total, c.map("max", {number, 1})});
+  return mean(c, total, number);
 }
 
-/// Whole rows along a dimension: added, or instead of those of the tensor.
+/// Whole rows along a dimension: added, otherwise combined, or instead of those of the tensor.
 static Value indexRows(Call &c) {
   Node x = c.tensor("self");
   Sizes shape = c.b.shape(x);
@@ -160,21 +162,25 @@ static Value indexRows(Call &c) {
   if (c.has("alpha") && numberIn(c["alpha"]) != 1.0)
     updates = c.map("mul", {updates, c["alpha"]});
   Node data = c.b.reshape(x, {outer, shape[axis], inner});
-  std::string kind = c.name == "index_add"      ? "sum"
-                     : c.name == "index_reduce" ? reductionKind(c.text("reduce", ""))
-                                                : "";
   Node at = wrapped(c, index, shape[axis]);
-  if (c.name == "index_reduce" && !c.flag("include_self", true)) {
-    Node start = c.full(neutral(c.text("reduce", ""), c.type()), c.type(), rows);
-    data = scatterRows(c, start, at, data, "");
+  auto combined = [&](Node each, Node start, const std::string &kind) {
+    return scatterRows(c, each, at, start, kind);
+  };
+  if (c.name != "index_reduce") {
+    std::string kind = c.name == "index_add" ? "sum" : "";
+    return c.b.reshape(combined(updates, data, kind), c.shape());
   }
-  return c.b.reshape(scatterRows(c, updates, at, data, kind), c.shape());
-}
-
-static Value indexReduce(Call &c) {
-  if (c.text("reduce", "") == "mean")
-    c.unsupported("index_reduce to a mean");
-  return indexRows(c);
+  std::string reduce = c.text("reduce", "");
+  bool includesSelf = c.flag("include_self", true), isMean = reduce == "mean";
+  if (!includesSelf)
+    data = combined(c.full(neutral(reduce, c.type()), c.type(), rows), data, "");
+  Node total = combined(updates, data, isMean ? "sum" : reductionKind(reduce));
+  if (isMean) {
+    Node start = c.full(includesSelf ? 1 : 0, c.type(), c.b.shape(data));
+    Node number = combined(c.full(1, c.type(), rows), start, "sum");
+    total = mean(c, total, number);
+  }
+  return c.b.reshape(total, c.shape());
 }
 
 static Value indexSelect(Call &c) {
@@ -413,7 +419,7 @@ Operators indexingOperators() {
       {"index_copy", indexRows},
       {"index_fill.int_Scalar", indexRows},
       {"index_fill.int_Tensor", indexRows},
-      {"index_reduce", indexReduce},
+      {"index_reduce", indexRows},
       {"index_select", indexSelect},
       {"index.Tensor", index},
       {"_unsafe_index.Tensor", index},

@@ -55,8 +55,32 @@ static Node layerNormed(Call &c, size_t dims) {
   return c.b.cast(c.b.layerNorm(x, *scale, bias, axis, c.number("eps", 1e-5)), type);
 }
 
+/// Mean and 1 / deviation, if anything reads them.
+static List withStatistics(Call &c, Node result, Node x, const Integers &axes) {
+  if (!c.resultIsUsed(1) && !c.resultIsUsed(2))
+    return List{result, {}, {}};
+  Moments found = moments(c, c.widened(x), axes, 0);
+  Node factor = c.map("rsqrt", {c.map("add", {found.variance, c.number("eps", 1e-5)})});
+  auto shaped = [&](Node each, size_t number) -> Value {
+    if (!c.resultIsUsed(number))
+      return {};
+    return c.b.cast(c.b.reshape(each, c.result(number).sizes), c.result(number).type);
+  };
+  return List{result, shaped(found.mean, 1), shaped(factor, 2)};
+}
+
+static Integers lastAxes(Call &c, Node x, int64_t count) {
+  Integers axes(count);
+  std::iota(axes.begin(), axes.end(), c.rank(x) - count);
+  return axes;
+}
+
 static Value nativeLayerNorm(Call &c) {
-  return List{layerNormed(c, c.sizes("normalized_shape").size()), {}, {}};
+  Node x = c.tensor("input");
+  auto dims = static_cast<int64_t>(c.sizes("normalized_shape").size());
+  Node result = layerNormed(c, dims);
+  // PyTorch's gradient leaves the statistics out, here and below.
+  return withStatistics(c, result, c.b.detach(x), lastAxes(c, x, dims));
 }
 
 static Value layerNorm(Call &c) { return layerNormed(c, c.sizes("normalized_shape").size()); }
@@ -70,9 +94,7 @@ static Value rmsNorm(Call &c) {
                : type == DType::F64 ? std::numeric_limits<double>::epsilon()
                                     : std::numeric_limits<float>::epsilon();
   Node wide = c.widened(x);
-  Integers axes(dims);
-  std::iota(axes.begin(), axes.end(), c.rank(x) - dims);
-  Node power = reduced(c, "mean", c.map("square", {wide}), axes, true);
+  Node power = reduced(c, "mean", c.map("square", {wide}), lastAxes(c, x, dims), true);
   Node normal = c.map("mul", {wide, c.map("rsqrt", {c.map("add", {power, eps})})});
   if (auto scale = c.widened(c.optionalTensor("weight")))
     normal = c.map("mul", {normal, *scale});
@@ -101,7 +123,14 @@ static Node groupNormed(Call &c, int64_t groups) {
   return c.b.cast(affine(c, c.b.reshape(normal, shape), scale, bias), type);
 }
 
-static Value nativeGroupNorm(Call &c) { return List{groupNormed(c, c.integer("group")), {}, {}}; }
+static Value nativeGroupNorm(Call &c) {
+  int64_t groups = c.integer("group");
+  Node result = groupNormed(c, groups), x = c.tensor("input");
+  Sizes shape = c.b.shape(x);
+  Size size = c.b.arithmetic("floordiv", c.product(shape.from(1)), groups);
+  return withStatistics(c, result, c.b.reshape(x, {shape[0], groups, size}), {2});
+}
+
 static Value groupNorm(Call &c) { return groupNormed(c, c.integer("num_groups")); }
 
 static Node normalizedByStatistics(Call &c) {
@@ -119,6 +148,14 @@ static Node normalizedByStatistics(Call &c) {
   return c.b.cast(c.b.batchNorm(x, scale, bias, mean, variance, c.number("eps", 1e-5)), type);
 }
 
+/// All dimensions but the channels.
+static Integers batchAxes(Call &c) {
+  Integers axes{0};
+  for (int64_t i = 2; i < c.rank(c.tensor("input")); ++i)
+    axes.push_back(i);
+  return axes;
+}
+
 namespace {
 struct Normalized {
   Node result, mean, variance;
@@ -130,10 +167,7 @@ static Normalized normalizedByBatch(Call &c) {
   DType type = c.type(x);
   x = c.widened(x);
   auto scale = c.widened(c.optionalTensor("weight")), bias = c.widened(c.optionalTensor("bias"));
-  Integers axes{0};
-  for (int64_t i = 2; i < c.rank(x); ++i)
-    axes.push_back(i);
-  Moments found = moments(c, x, axes, 0);
+  Moments found = moments(c, x, batchAxes(c), 0);
   Node factor = c.map("rsqrt", {c.map("add", {found.variance, c.number("eps", 1e-5)})});
   Node normal = c.map("mul", {c.map("sub", {x, found.mean}), factor});
   Sizes channels{c.b.shape(x).at(1)};
@@ -141,7 +175,15 @@ static Normalized normalizedByBatch(Call &c) {
           c.b.reshape(found.variance, channels)};
 }
 
-static Value batchNormInference(Call &c) { return List{normalizedByStatistics(c), {}, {}}; }
+/// Normalization by given statistics: those of the batch have no elements then.
+static List withoutStatistics(Call &c) {
+  List results{normalizedByStatistics(c)};
+  for (size_t i : {1, 2})
+    results.push_back(c.resultIsUsed(i) ? c.full(0, c.result(i).type, c.result(i).sizes) : Value());
+  return results;
+}
+
+static Value batchNormInference(Call &c) { return withoutStatistics(c); }
 
 static Value batchNorm(Call &c) {
   if (c.flag("training", false))
@@ -151,25 +193,30 @@ static Value batchNorm(Call &c) {
 
 /// In training: by the batch's own statistics, which also move the running ones.
 static Value functionalBatchNorm(Call &c) {
-  if (!c.flag("training", true))
-    return List{normalizedByStatistics(c), {}, {}, c["running_mean"], c["running_var"]};
+  if (!c.flag("training", true)) {
+    List results = withoutStatistics(c);
+    results.insert(results.end(), {c["running_mean"], c["running_var"]});
+    return results;
+  }
   Normalized found = normalizedByBatch(c);
   Node x = c.tensor("input"), wide = c.widened(x);
-  Integers axes{0};
-  for (int64_t i = 2; i < c.rank(x); ++i)
-    axes.push_back(i);
-  Node total = c.count(wide, axes, c.type(wide));
+  Node total = c.count(wide, batchAxes(c), c.type(wide));
   Node unbiased = c.map("mul", {found.variance, c.map("div", {total, c.map("sub", {total, 1})})});
   double momentum = c.number("momentum", 0.1);
   auto moved = [&](const char *name, Node now) -> Value {
     Node kept = c.map("mul", {c.tensor(name), 1 - momentum});
     return c.map("add", {kept, c.map("mul", {c.b.detach(now), momentum})});
   };
-  return List{
-      found.result, {}, {}, moved("running_mean", found.mean), moved("running_var", unbiased)};
+  List results = withStatistics(c, found.result, c.b.detach(x), batchAxes(c));
+  results.push_back(moved("running_mean", found.mean));
+  results.push_back(moved("running_var", unbiased));
+  return results;
 }
 
-static Value batchNormWithoutRunning(Call &c) { return List{normalizedByBatch(c).result, {}, {}}; }
+static Value batchNormWithoutRunning(Call &c) {
+  return withStatistics(c, normalizedByBatch(c).result, c.b.detach(c.tensor("input")),
+                        batchAxes(c));
+}
 
 Operators normalizationOperators() {
   return {

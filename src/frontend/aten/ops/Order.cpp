@@ -158,6 +158,31 @@ static Value searchSorted(Call &c) {
   return c.b.cast(c.b.reshape(total, c.shape()), c.type());
 }
 
+/// How many elements are in each of some bins of equal width between two bounds. Bounds that are
+/// equal stand for the extrema of the elements.
+static Value histogram(Call &c) {
+  Node x = c.flat(c.tensor("self"));
+  DType type = c.type(x);
+  int64_t bins = c.integer("bins", 100);
+  double low = c.number("min", 0), high = c.number("max", 0);
+  if (!isFloat(type) || bins <= 0 || known(c.b.shape(x).at(0)) == 0)
+    c.unsupported("a histogram of integers or of nothing");
+  Node first = c.b.scalar(low, type), last = c.b.scalar(high, type);
+  if (low == high) {
+    Node least = c.b.reshape(c.b.reduce("min", x, {0}, false), {});
+    Node most = c.b.reshape(c.b.reduce("max", x, {0}, false), {});
+    Node isPoint = c.map("equal", {least, most});
+    first = c.select(isPoint, c.map("sub", {least, 1}), least, type);
+    last = c.select(isPoint, c.map("add", {most, 1}), most, type);
+  }
+  Node inside = c.map("and", {c.map("greater_equal", {x, first}), c.map("less_equal", {x, last})});
+  Node place =
+      c.map("div", {c.map("mul", {c.map("sub", {x, first}), bins}), c.map("sub", {last, first})});
+  place = c.map("min", {c.map("floor", {c.select(inside, place, 0, type)}), bins - 1});
+  Node ones = c.b.cast(inside, type);
+  return put(c, ones, c.b.cast(place, DType::I64), c.full(0, type, {bins}), "sum");
+}
+
 //===--------------------------------------------------------------------------===//
 // Extrema and where they are
 //===--------------------------------------------------------------------------===//
@@ -294,6 +319,7 @@ Operators orderOperators() {
       {"nanmedian.default", nanMedianOfAll},
       {"searchsorted.Tensor", searchSorted},
       {"bucketize.Tensor", searchSorted},
+      {"histc", histogram},
       {"argmax", argExtremum("max")},
       {"argmin", argExtremum("min")},
       {"max.dim", extremumAlong("max")},

@@ -1,4 +1,5 @@
 #include "frontend/aten/Table.h"
+#include "frontend/aten/ops/Common.h"
 
 #include <algorithm>
 
@@ -64,6 +65,19 @@ static Value einsum(Call &c) {
   return c.b.contract(equation, operands[0], operands[1]);
 }
 
+/// The sum of products of three tensors, each with further dimensions of size 1.
+static Value trilinear(Call &c) {
+  Integers axes = c.integers("sumdim");
+  auto expanded = [&](const char *name, const char *dimensions) {
+    return c.unsqueeze(c.tensor(name), c.integers(dimensions));
+  };
+  Node pair = c.map("mul", {expanded("i1", "expand1"), expanded("i2", "expand2")});
+  Node all = c.map("mul", {pair, expanded("i3", "expand3")});
+  for (int64_t &axis : axes)
+    axis = c.checkedAxis(axis, c.rank(all));
+  return c.b.reshape(reduced(c, "sum", all, axes, false), c.shape());
+}
+
 Operators productOperators() {
   return {
       {"mm", product("self", "mat2")},
@@ -78,6 +92,7 @@ Operators productOperators() {
       {"addbmm", addedBatchSum},
       {"linear", linear},
       {"einsum", einsum},
+      {"_trilinear", trilinear},
   };
 }
 

@@ -93,6 +93,18 @@ static Value variance(Call &c) {
   return finished(spread);
 }
 
+/// The root of a sum of powers. Elements that are 0, and the norm if it is, have the gradient 0.
+static Node powerNorm(Call &c, Node x, double order, const Integers &axes, bool keep) {
+  DType type = c.type(x);
+  double ofZero = order > 0 ? 0 : std::numeric_limits<double>::infinity();
+  auto power = [&](Node base, double exponent) {
+    Node isZero = c.map("equal", {base, 0});
+    Node raised = c.map("power", {c.select(isZero, 1, base, type), exponent});
+    return c.select(isZero, ofZero, raised, type);
+  };
+  return power(reduced(c, "sum", power(c.map("abs", {x}), order), axes, keep), 1 / order);
+}
+
 Node normAlong(Call &c, Node x, double order, const Integers &axes, bool keep) {
   if (order == 2)
     return root(c, reduced(c, "sum", c.map("square", {x}), axes, keep));
@@ -101,12 +113,11 @@ Node normAlong(Call &c, Node x, double order, const Integers &axes, bool keep) {
     return reduced(c, "sum", size, axes, keep);
   if (std::isinf(order))
     return reduced(c, order > 0 ? "max" : "min", size, axes, keep);
+  if (order == 0 && c.differentiates) // eager mode has no gradient where this has zeros
+    c.unsupported("a gradient of a norm of order 0");
   if (order == 0)
     return reduced(c, "sum", c.b.cast(c.map("not_equal", {x, 0}), c.type(x)), axes, keep);
-  if (c.differentiates)
-    c.unsupported("a gradient of a norm of order " + std::to_string(order));
-  Node total = reduced(c, "sum", c.map("power", {size, order}), axes, keep);
-  return c.map("power", {total, 1 / order});
+  return powerNorm(c, x, order, axes, keep);
 }
 
 static Value vectorNorm(Call &c) {
@@ -123,9 +134,25 @@ static Value distance(Call &c) {
 /// The distances of all rows of one matrix from all of another.
 static Value distances(Call &c) {
   Node a = c.tensor("x1"), b = c.tensor("x2");
-  int64_t rank = c.rank(a);
-  Node apart = c.map("sub", {c.unsqueeze(a, {rank - 1}), c.unsqueeze(b, {rank - 2})});
-  return c.b.reshape(normAlong(c, apart, c.number("p", 2), {rank}, false), c.shape());
+  Node apart = c.map("sub", {c.unsqueeze(a, {c.rank(a) - 1}), c.unsqueeze(b, {c.rank(b) - 2})});
+  int64_t last = c.rank(apart) - 1;
+  return c.b.reshape(normAlong(c, apart, c.number("p", 2), {last}, false), c.shape());
+}
+
+/// The distances of all pairs of a matrix's rows.
+static Value pairDistances(Call &c) {
+  Node x = c.tensor("self");
+  auto count = known(c.b.shape(x).at(0));
+  c.require(count.has_value(), "a number of rows that is not dynamic");
+  c.listed({*count, *count});
+  Integers first, second;
+  for (int64_t i = 0; i < *count; ++i)
+    for (int64_t j = i + 1; j < *count; ++j)
+      first.push_back(i), second.push_back(j);
+  auto pairs = static_cast<int64_t>(first.size());
+  Node apart = c.map("sub", {c.b.gather(x, c.integers(first, {pairs}), 0, false),
+                             c.b.gather(x, c.integers(second, {pairs}), 0, false)});
+  return normAlong(c, apart, c.number("p", 2), {1}, false);
 }
 
 Operators reductionOperators() {
@@ -151,6 +178,7 @@ Operators reductionOperators() {
       {"norm.ScalarOpt_dim", vectorNorm},
       {"dist", distance},
       {"_cdist_forward", distances},
+      {"_pdist_forward", pairDistances},
   };
 }
 

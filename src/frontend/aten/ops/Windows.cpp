@@ -235,6 +235,22 @@ static Write maxPoolWithPlaces(size_t rank) {
   };
 }
 
+/// Each window's gradient goes to its maximum, by the place of that in its image.
+static Value maxUnpooled(Call &c) {
+  Sizes shape = c.shape();
+  c.require(shape.size() > 2, "an image with channels");
+  Size lead = c.product(shape.first(shape.size() - 2)), pixels = c.product(shape.last(2));
+  Sizes from = c.b.shape(c.tensor("indices"));
+  c.require(from.size() == shape.size(), "an index for each window");
+  Size windows = c.product(from.last(2));
+  Node image = c.b.reshape(c.map("mul", {c.iota(lead), c.b.sizeAsData(pixels, DType::I64)}),
+                           {lead, int64_t{1}});
+  Node places =
+      c.b.checkedIndices(c.b.reshape(c.tensor("indices"), {lead, windows}), pixels, false);
+  Node positions = c.flat(c.map("add", {image, places}));
+  return put(c, c.tensor("grad_output"), positions, c.full(0, c.type(), shape), "sum");
+}
+
 static Write averagePool(size_t rank) {
   return [rank](Call &c) -> Value {
     Pooling p = poolingOf(c, rank);
@@ -365,6 +381,7 @@ Operators windowOperators() {
       {"max_pool3d", maxPool(3)},
       {"max_pool2d_with_indices", maxPoolWithPlaces(2)},
       {"max_pool3d_with_indices", maxPoolWithPlaces(3)},
+      {"max_pool2d_with_indices_backward", maxUnpooled},
       {"avg_pool1d", averagePool(1)},
       {"avg_pool2d", averagePool(2)},
       {"avg_pool3d", averagePool(3)},

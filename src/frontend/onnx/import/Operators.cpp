@@ -1,7 +1,7 @@
 #include "frontend/onnx/import/Operators.h"
 
-#include "frontend/onnx/import/ops/microsoft/Microsoft.h"
-#include "frontend/onnx/import/ops/ml/MachineLearning.h"
+#include "frontend/onnx/import/MachineLearningOperators.h"
+#include "frontend/onnx/import/MicrosoftOperators.h"
 
 #include <map>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dialect/Hr.h"
-#include "rewrite/tensor/TermBuilder.h"
+#include "rewrite/accelerator/TermBuilder.h"
 
 #include "mlir/IR/AffineExpr.h"
 

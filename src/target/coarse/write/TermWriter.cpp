@@ -5,7 +5,7 @@
 #include "rewrite/accelerator/HardwareOperators.h"
 #include "rewrite/tensor/TensorFacts.h"
 #include "runtime/system/Error.h"
-#include "transform/layout/OperatorBuilders.h"
+#include "transform/common/OperatorBuilders.h"
 
 #include "llvm/ADT/Sequence.h"
 

@@ -1,7 +1,7 @@
 #include "target/cpu/calls/MatchTable.h"
 
 #include "dialect/SymbolicShape.h"
-#include "dialect/scalar/ScalarBody.h"
+#include "dialect/reference/ScalarBody.h"
 
 #include "llvm/ADT/SetVector.h"
 

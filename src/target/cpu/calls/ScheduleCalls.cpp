@@ -15,8 +15,8 @@
 #include "target/cpu/Passes.h"
 #include "target/cpu/calls/CallSchedule.h"
 #include "transform/choices/Choices.h"
+#include "transform/kernels/ProgramModel.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/ProgramModel.h"
 
 using namespace mlir;
 

@@ -9,11 +9,13 @@
 #include "runtime/system/Interruption.h"
 #include "runtime/system/Sanitized.h"
 #include "runtime/system/ThreadPool.h"
+#include "target/Streams.h"
 #include "target/cpu/Passes.h"
 #include "target/cpu/lower/CheckedAccesses.h"
 #include "target/cpu/lower/CopyLoops.h"
 #include "target/cpu/lower/OddVectors.h"
 #include "target/cpu/lower/SplitVectors.h"
+#include "target/cpu/lower/StreamStores.h"
 #include "transform/recipe/Intrinsic.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -109,6 +111,10 @@ std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const M
       loadUnderMasks(function);
     widenOddVectors(function);
   }
+  if (auto streams = module->getAttrOfType<DenseI64ArrayAttr>(kStreamsAttr))
+    for (llvm::Function &function : llvm::make_early_inc_range(*code))
+      if (!function.hasLocalLinkage())
+        streamStores(function, streams.asArrayRef());
   if (checksAccesses && runs == Runs::Here)
     checkAccesses(*code);
   return writeObject(*code, machine);
@@ -117,7 +123,7 @@ std::string compileModule(ModuleOp module, llvm::TargetMachine &machine, const M
 /// The cache key of an object: the code it was made from, and for which CPU.
 std::string keyOf(const std::string &code, const Processor &processor) {
   // To be raised when the same text becomes other code.
-  constexpr std::string_view generator = "5";
+  constexpr std::string_view generator = "6";
   return FileCache::key({LLVM_VERSION_STRING, generator, processor.name, processor.features, code});
 }
 
@@ -183,6 +189,8 @@ std::string nameByContent(ModuleOp module, const Processor &processor) {
   llvm::raw_string_ostream os(text);
   for (Operation &op : *module.getBody())
     op.print(os, OpPrintingFlags().useLocalScope());
+  if (Attribute streams = module->getAttr(kStreamsAttr))
+    streams.print(os);
   std::string symbol = "k_" + keyOf(text, processor).substr(0, 24);
   kernel.setSymName(symbol);
   kernel.setVisibility_(LLVM::Visibility::Hidden);

@@ -9,7 +9,8 @@
 
 #include "analysis/OperatorWork.h"
 #include "runtime/system/Error.h"
-#include "target/cpu/cost/PlainLoops.h"
+#include "target/cpu/cost/MaskedPoints.h"
+#include "target/cpu/loops/PlainLoops.h"
 #include "target/cpu/recipe/KernelShape.h"
 #include "target/cpu/recipe/ScheduleKernel.h"
 #include "target/cpu/walk/WalkPlan.h"
@@ -59,8 +60,8 @@ public:
         if (stage.isOutput)
           for (size_t i = 0; i < stage.parallelLoops(); ++i)
             work.parts *= static_cast<double>(stage.loops[i].extent().value_or(1));
-    // Addresses of a cell are computed when it begins.
-    constexpr double operationsOfCell = 10;
+    // Addresses of a cell are computed when it begins, most of them while others are used.
+    constexpr double operationsOfCell = 2;
     if (work.parts > 1)
       add(OperationKind::Scalar, DType::F32, operationsOfCell * work.parts);
     return std::move(work);
@@ -148,6 +149,8 @@ private:
     DType type = rateType(op->getResult(0).getType());
     const Stage *stage = model ? model->find(stageOf(op).str()) : nullptr;
     bool inVectors = stage && stage->isVectorized();
+    if (inVectors)
+      points *= keptShare(op, rangesOf(op));
     bool inTiles = inVectors && stage->reduces() && !stage->isReduction(stage->loops.back());
     if (inTiles && addTiles(op, *stage, points, type))
       return;
@@ -156,10 +159,16 @@ private:
     ScalarOperations each = operationsOf(op);
     each.simple += extremaOf(op);
     // Data in another order goes through squares in registers, whose rows are exchanged level by
-    // level: loads, stores and the exchanges, of each element.
-    constexpr double ofTransposing = 6;
-    if (!stage->reduces() && readsAcross(op))
-      each.simple += ofTransposing;
+    // level: loads, stores and the exchanges, of each element. Vectors of one dimension load such
+    // elements one by one.
+    constexpr double ofTransposing = 6, ofLoading = 1;
+    if (!stage->reduces() && readsAcross(op)) {
+      auto isVector = [](const Loop &loop) { return loop.kind == Loop::Kind::Vectorized; };
+      if (llvm::count_if(stage->loops, isVector) > 1)
+        each.simple += ofTransposing;
+      else
+        add(OperationKind::Scalar, type, ofLoading * points);
+    }
     addVectors(each, type, points);
   }
 
@@ -201,7 +210,7 @@ private:
     bool isProduct = isContraction(op) && !maps[0].isFunctionOfDim(feature);
     if (isProduct)
       add(OperationKind::Product, productType(op->getOperand(0), op->getOperand(1)), 2 * points,
-          RegisterTile{rows, width, depthOf(stage), lanes}.efficiency());
+          RegisterTile{rows, width, depthOf(stage), lanes, unitLanes(type)}.efficiency());
     else if (isContraction(op))
       add(OperationKind::Window, type, 2 * points, std::max(width / (vectors * lanes), 1 / lanes));
     else
@@ -211,6 +220,10 @@ private:
       addReuse(op, points, depthOf(stage));
     addReadAgain(op, stage, root, outer, sizeOf(type));
     return true;
+  }
+
+  double unitLanes(DType type) const {
+    return machine.rates.unitBytes / static_cast<double>(sizeOf(type));
   }
 
   /// What bounds the product's movement, if its operands lie in memory and each of its results is

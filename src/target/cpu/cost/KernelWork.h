@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/Machine.h"
-#include "target/cpu/recipe/CpuSchedule.h"
+#include "target/cpu/loops/CpuSchedule.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

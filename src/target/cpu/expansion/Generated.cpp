@@ -27,8 +27,11 @@ Work tiledWork(const ProductShape &shape, double rowCells, double imageBytes, do
   // A single row is computed for several blocks of columns at once.
   double rows = std::min(std::floor(most), std::max(shape.rows, shape.rows == 1 ? blocks : 1));
   Work work;
-  work.arithmetic.push_back({OperationKind::Product, type, shape.operations(),
-                             RegisterTile{rows, width, shape.depth, lanes}.efficiency()});
+  work.arithmetic.push_back(
+      {OperationKind::Product, type, shape.operations(),
+       RegisterTile{rows, width, shape.depth, lanes,
+                    machine.rates.unitBytes / static_cast<double>(sizeOf(type))}
+           .efficiency()});
   double whole = imageBytes + weightBytes + resultBytes;
   for (double bytes : {imageBytes, weightBytes, resultBytes})
     work.move(bytes, whole);

@@ -1,5 +1,5 @@
 // Products of matrices by OpenBLAS, convolutions as such products.
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 #include "target/cpu/expansion/Expansions.h"
 #include "target/cpu/expansion/Patches.h"
 #include "target/expansion/LibraryContraction.h"

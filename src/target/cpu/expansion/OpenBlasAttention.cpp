@@ -8,7 +8,7 @@
 #include "dialect/Permutation.h"
 #include "dialect/ops/Operands.h"
 #include "runtime/library/Attention.h"
-#include "runtime/library/Library.h"
+#include "runtime/program/Library.h"
 #include "target/cpu/expansion/Expansions.h"
 #include "target/expansion/ProductShape.h"
 

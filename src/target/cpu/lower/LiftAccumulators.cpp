@@ -10,7 +10,7 @@
 // reduction dimension away.
 #include "dialect/PatternSets.h"
 #include "target/cpu/Passes.h"
-#include "transform/simplify/Patterns.h"
+#include "transform/common/Patterns.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"

@@ -16,8 +16,8 @@
 #include "target/cpu/Passes.h"
 #include "target/cpu/recipe/ScheduleKernel.h"
 #include "target/cpu/recipe/SliceKernel.h"
+#include "transform/choices/RecipePlace.h"
 #include "transform/kernels/KernelFunction.h"
-#include "transform/recipe/RecipePlace.h"
 
 #include "llvm/ADT/ScopeExit.h"
 

@@ -135,7 +135,7 @@ bool liesAlongSum(const KernelLoops &loops) {
          llvm::any_of(parallel, sharesColumns);
 }
 
-std::optional<int64_t> dimReadAcross(const KernelLoops &loops) {
+std::optional<int64_t> dimContiguousInOperands(const KernelLoops &loops) {
   linalg::GenericOp op = loops.contents.rootGeneric();
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   int64_t last = loops.ranges.size() - 1;
@@ -156,9 +156,13 @@ std::optional<int64_t> dimReadAcross(const KernelLoops &loops) {
       return std::nullopt;
     across = innermost;
   }
-  bool fillsSquares = across && llvm::all_of(ArrayRef{*across, last}, [&](int64_t dim) {
-                        return !loops.isOpen(dim) && loops.ranges[dim] >= loops.lanes();
-                      });
+  return across && !loops.isOpen(*across) && !loops.isOpen(last) ? across : std::nullopt;
+}
+
+std::optional<int64_t> dimReadAcross(const KernelLoops &loops) {
+  std::optional<int64_t> across = dimContiguousInOperands(loops);
+  bool fillsSquares =
+      across && loops.ranges[*across] >= loops.lanes() && loops.ranges.back() >= loops.lanes();
   return fillsSquares ? across : std::nullopt;
 }
 

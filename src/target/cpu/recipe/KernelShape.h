@@ -24,8 +24,10 @@ int64_t rowsHeld(const Machine &machine, mlir::linalg::GenericOp op, unsigned ro
 /// How many of `size` rows a register tile takes, at most `most`. `even`: only tiles that divide
 /// the rows, so that the rows can be shared among cells.
 int64_t rowTile(int64_t size, int64_t most, bool even);
-/// The dimension along which operands are in memory, if that is not the result's and both fill
-/// squares of vectors. Others, such as a bias, are in the order of the result or lack dimensions.
+/// The dimension along which operands are contiguous, if that is not the result's last one, and
+/// both are known. Others, such as a bias, are in the order of the result or lack dimensions.
+std::optional<int64_t> dimContiguousInOperands(const KernelLoops &loops);
+/// That dimension if it and the result's last one fill squares of vectors.
 std::optional<int64_t> dimReadAcross(const KernelLoops &loops);
 /// Whether the kernel is a product whose right-hand side lies along the reduced dimension, in
 /// matrices that its tiles can copy into the order of the columns.

@@ -1,6 +1,6 @@
 #include "target/cpu/recipe/ScheduleKernel.h"
 
-#include "target/cpu/cost/PlainLoops.h"
+#include "target/cpu/loops/PlainLoops.h"
 #include "target/cpu/recipe/KernelShape.h"
 #include "target/cpu/recipe/ScheduleSteps.h"
 #include "target/cpu/recipe/ScheduleTiles.h"
@@ -254,9 +254,13 @@ CpuSchedule KernelScheduler::proposePoints() const {
     auto generic = dyn_cast<linalg::GenericOp>(op);
     return generic && readsAcross(generic);
   });
+  int64_t lanes = loops.lanes();
   schedule.vector = vectorLength(size);
   while (picks && schedule.vector > kMaxPicked && schedule.vector % 2 == 0)
     schedule.vector /= 2;
+  // From as many lines as that, which are used up one after the other.
+  if (dimContiguousInOperands(loops) && schedule.vector > lanes)
+    schedule.vector = lanes;
   int64_t vector = schedule.vector;
   // A long dimension is cut as well, evenly if it can be.
   if (size > 2 * kElementwiseCell) {

@@ -2,7 +2,7 @@
 // the steps of the recipe that carries one out.
 #pragma once
 
-#include "target/cpu/recipe/CpuSchedule.h"
+#include "target/cpu/loops/CpuSchedule.h"
 #include "target/cpu/recipe/KernelLoops.h"
 #include "transform/recipe/Recipe.h"
 

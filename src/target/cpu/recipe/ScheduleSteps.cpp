@@ -56,8 +56,58 @@ private:
     computeInside(last);
   }
 
+  /// A map of an operand in another order, which stays in no nearest cache, runs in the operand's
+  /// order: a few results along the last dimension, or if that is short, along the one that is
+  /// contiguous in the operand. Every line of the operand is used up before the next.
+  bool pointsInOrderOfOperand() {
+    std::optional<int64_t> across = dimContiguousInOperands(loops);
+    if (!across || schedule.cell || !isBeyondNearestCache())
+      return false;
+    int64_t last = loops.ranges.size() - 1, lanes = loops.lanes();
+    bool isShort = loops.ranges[last] < lanes;
+    int64_t cut = isShort ? *across : last;
+    if (loops.ranges[cut] < lanes)
+      return false;
+    int64_t part = isShort ? lanes : schedule.vector;
+    if (part >= loops.ranges[cut])
+      return false;
+    std::string axis = axisName(root, cut);
+    SmallVector<std::string> order{axis + ".o"};
+    for (int64_t dim : orderInOperand(*across))
+      if (dim != cut)
+        order.push_back(axisName(root, dim));
+    order.push_back(axis + ".v");
+    steps.split(root, axis, part, axis + ".o", axis + ".v");
+    steps.reorder(root, order);
+    steps.parallel(root, order.front());
+    if (!isShort)
+      steps.registerTile(root, {order.back()});
+    return true;
+  }
+
+  bool isBeyondNearestCache() const {
+    int64_t elements = 1;
+    for (int64_t range : loops.ranges)
+      elements *= ShapedType::isDynamic(range) ? 1 : range;
+    return elements * loops.elementBytes > loops.machine.cacheWays * loops.machine.cacheWayBytes;
+  }
+
+  /// The dimensions as an operand has them that is contiguous along this one.
+  SmallVector<int64_t> orderInOperand(int64_t contiguous) const {
+    SmallVector<int64_t> order;
+    for (AffineMap map : loops.contents.rootGeneric().getIndexingMapsArray())
+      if (map.isPermutation() && map.getDimPosition(map.getNumResults() - 1) == contiguous) {
+        for (unsigned i = 0; i < map.getNumResults(); ++i)
+          order.push_back(map.getDimPosition(i));
+        break;
+      }
+    return order;
+  }
+
   /// One map: vectors along its last dimension.
   void points() {
+    if (pointsInOrderOfOperand())
+      return;
     int64_t last = loops.ranges.size() - 1, cell = schedule.cell;
     std::string axis = axisName(root, last), inside = axis;
     for (int64_t dim = 0; dim < last; ++dim)

@@ -1,7 +1,7 @@
 // The steps of the recipe that carries out a schedule.
 #pragma once
 
-#include "target/cpu/recipe/CpuSchedule.h"
+#include "target/cpu/loops/CpuSchedule.h"
 #include "target/cpu/recipe/KernelLoops.h"
 #include "transform/recipe/Recipe.h"
 

@@ -55,11 +55,46 @@ CpuSchedule TileScheduler::propose() const {
                       : 1;
   schedule.features = featuresComeFirst(schedule);
   // All rows of a cell share its weights: the fewer cells the better, as long as threads have some.
-  if (schedule.features)
+  if (schedule.features && !rowsAreAdjacent())
     schedule.cells = std::max<int64_t>(kWantedCells / 2, 2 * loops.machine.rates.threads);
   schedule.pack = packingPays(tileOf(schedule));
+  schedule.depth = proposeDepth(schedule.columns);
+  // Results whose rows are a power of two apart would share few places of the caches column by
+  // column.
+  schedule.order = rowsAreAdjacent() && !schedule.pack;
   schedule.prefetch = prefetchesPanels() ? kPanelsAhead : 0;
   return schedule;
+}
+
+/// Whether rows of the left-hand operand are adjacent in memory, as in gradients of weights: each
+/// term reads further lines of both operands, which the nearest cache has to hold for all rows.
+bool TileScheduler::rowsAreAdjacent() const {
+  return byColumns && anchor == loops.contents.root &&
+         distanceAlong(anchor, /*operand=*/0, *row) == 1;
+}
+
+/// Terms that are added at a time if all are too many: the nearest cache holds the columns of the
+/// right-hand operand for them.
+int64_t TileScheduler::proposeDepth(int64_t columns) const {
+  constexpr int64_t kFewestTerms = 64; // that are worth reading and writing the tile again
+  std::optional<int64_t> split = splitReduction();
+  if (!rowsAreAdjacent() || !split)
+    return 0;
+  int64_t terms = 1;
+  for (auto [dim, kind] : llvm::enumerate(loops.iterators))
+    if (kind == IteratorType::reduction) {
+      if (loops.isOpen(dim))
+        return 0;
+      terms *= loops.ranges[dim];
+    }
+  const Machine &machine = loops.machine;
+  int64_t held = machine.cacheWays * machine.cacheWayBytes / (columns * loops.elementBytes);
+  int64_t range = loops.ranges[*split], depth = std::max<int64_t>(1, held / (terms / range));
+  if (terms <= held + held / 2 || depth >= range)
+    return 0;
+  while (range % depth != 0)
+    --depth;
+  return depth * (terms / range) >= kFewestTerms ? depth : 0;
 }
 
 /// Enough cells for threads to share, and so many that the rows of one stay in the core's own cache

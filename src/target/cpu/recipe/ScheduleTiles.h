@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/cost/FeatureTiles.h"
-#include "target/cpu/recipe/CpuSchedule.h"
+#include "target/cpu/loops/CpuSchedule.h"
 #include "target/cpu/recipe/KernelLoops.h"
 #include "target/cpu/recipe/StepWriter.h"
 
@@ -36,6 +36,8 @@ private:
                          const CpuSchedule &schedule, StepWriter &steps) const;
   std::optional<int64_t> splitReduction() const;
   bool packingPays(const Tile &tile) const;
+  bool rowsAreAdjacent() const;
+  int64_t proposeDepth(int64_t columns) const;
   bool featuresComeFirst(const CpuSchedule &schedule) const;
   double operandBytes(unsigned operand) const;
   bool leavesRemainder(int64_t dim, int64_t tile) const;

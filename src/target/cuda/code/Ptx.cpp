@@ -77,9 +77,11 @@ void linkDeviceMath(llvm::Module &code) {
 } // namespace
 
 Architecture findArchitecture(StringRef name) {
-  for (StringRef known : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"})
-    if (name == known)
-      return {name.str()};
+  static const Architecture known[] = {
+      {"sm_80", 108}, {"sm_86", 84}, {"sm_89", 142}, {"sm_90", 132}, {"sm_90a", 132}};
+  for (const Architecture &architecture : known)
+    if (name == architecture.name)
+      return architecture;
   throw Error(ErrorKind::InvalidArgument,
               "unknown device '" + name.str() + "'; expected sm_80, sm_86, sm_89, sm_90 or sm_90a");
 }

@@ -10,6 +10,7 @@ namespace headrace::cuda {
 /// A device by its architecture ("sm_90a"); throws Error if it is not a known one.
 struct Architecture {
   std::string name;
+  int64_t multiprocessors; // of its largest common device
 };
 Architecture findArchitecture(llvm::StringRef name);
 

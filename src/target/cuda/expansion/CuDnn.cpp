@@ -1,4 +1,4 @@
-// Convolutions by cuDNN.
+// Convolutions in f32 by cuDNN; CuDnnFused has those of halves.
 #include "runtime/cuda/CuDnn.h"
 
 #include "target/cuda/expansion/DeviceWork.h"
@@ -28,7 +28,7 @@ public:
            llvm::all_of(op.getPads(), [](int64_t pad) { return pad == 0; }) &&
            getElementTypeOrSelf(op.getFilter()) == getElementTypeOrSelf(op.getInput()) &&
            getElementTypeOrSelf(op.getResult()) == getElementTypeOrSelf(op.getInput()) &&
-           isLibraryType(getElementTypeOrSelf(op.getInput()));
+           getElementTypeOrSelf(op.getInput()).isF32();
   }
 
   Work work(Operation *op, const Machine &machine) const override {

@@ -9,5 +9,7 @@ const Expansion &generatedContraction();
 const Expansion &generatedConvolution();
 const Expansion &cuBlasContraction();
 const Expansion &cuDnnConvolution();
+const Expansion &cuDnnFusedConvolution();
+const Expansion &cuDnnFusedContraction();
 
 } // namespace headrace::cuda

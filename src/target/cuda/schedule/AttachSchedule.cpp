@@ -18,10 +18,10 @@
 #include "target/cuda/schedule/ChooseSchedule.h"
 #include "target/cuda/schedule/LaunchRecipe.h"
 #include "target/cuda/schedule/LegalSchedule.h"
+#include "transform/choices/RecipePlace.h"
 #include "transform/kernels/KernelFunction.h"
+#include "transform/kernels/KernelStages.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/KernelStages.h"
-#include "transform/recipe/RecipePlace.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 
@@ -62,7 +62,7 @@ struct CudaAttachSchedulePass : impl::CudaAttachSchedulePassBase<CudaAttachSched
     if (std::string refused = chooseAsGiven(module, kernel); !refused.empty()) {
       module->setAttr(kRecipeRefusedAttr, b.getStringAttr(refused));
       kernel.walk([](Operation *op) { op->removeAttr(cuda::kScheduleAttr); });
-      (void)cuda::chooseSchedules(kernel, warpgroups);
+      (void)cuda::chooseSchedules(kernel, device());
     }
     describe(module, kernel);
     // Known until here: equal kernels stay equal, whatever sizes were expected of them.
@@ -70,6 +70,8 @@ struct CudaAttachSchedulePass : impl::CudaAttachSchedulePassBase<CudaAttachSched
   }
 
 private:
+  cuda::DeviceTraits device() const { return {warpgroups, multiprocessors}; }
+
   /// Returns why that is not possible.
   std::string chooseAsGiven(ModuleOp module, func::FuncOp kernel) {
     auto recipe = module->getAttrOfType<StringAttr>(kRecipeAttr);
@@ -77,8 +79,7 @@ private:
       std::vector<cuda::LaunchLine> lines;
       if (recipe)
         lines = cuda::parseLaunches(recipe.getValue());
-      std::string refused =
-          cuda::chooseSchedules(kernel, warpgroups, givenSchedules(kernel, lines));
+      std::string refused = cuda::chooseSchedules(kernel, device(), givenSchedules(kernel, lines));
       for (const cuda::LaunchLine &line : lines)
         if (StringRef(refused).starts_with(line.stage + ": "))
           return placeInRecipe(line.line) + ", '" + refused;

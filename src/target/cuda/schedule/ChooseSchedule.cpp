@@ -33,8 +33,8 @@ class Chooser {
   using Kind = Schedule::Kind;
 
 public:
-  Chooser(func::FuncOp kernel, bool hasWarpgroups, const GivenSchedules &given)
-      : kernel(kernel), hasWarpgroups(hasWarpgroups), given(given) {}
+  Chooser(func::FuncOp kernel, const DeviceTraits &device, const GivenSchedules &given)
+      : kernel(kernel), device(device), given(given) {}
 
   std::string run() {
     for (const auto &[op, ignored] : given)
@@ -59,11 +59,11 @@ private:
     // Reductions among its operands, now launched themselves, may have been the only obstacle.
     if (wish == given.end() && kind == Kind::Points && isColumns(op))
       kind = Kind::Columns;
-    FormOrReason<Schedule> schedule = wish != given.end() ? propose(op, wish->second, hasWarpgroups)
-                                                          : propose(op, kind, hasWarpgroups);
+    FormOrReason<Schedule> schedule =
+        wish != given.end() ? propose(op, wish->second, device) : propose(op, kind, device);
     if (!schedule) {
       refuse(op, {"", schedule.reason});
-      schedule = propose(op, Kind::Points, hasWarpgroups);
+      schedule = propose(op, Kind::Points, device);
     }
     op->setAttr(kScheduleAttr, schedule->attribute(op->getContext()));
   }
@@ -71,7 +71,7 @@ private:
   /// The first given schedule that is not legal, now that all launches are known.
   std::string illegal() {
     for (const auto &[op, ignored] : given)
-      if (auto refusal = refusalOf(op, *Schedule::of(op), hasWarpgroups))
+      if (auto refusal = refusalOf(op, *Schedule::of(op), device.hasWarpgroups))
         refuse(op, *refusal);
     return refused;
   }
@@ -97,14 +97,29 @@ private:
   /// reduction reads again and again.
   void launchOperands(Operation *op, Kind kind) {
     if (kind == Kind::Points) {
-      for (const Read &read : readsOf(op, /*throughReductions=*/true).reductions)
-        if (read.value.getDefiningOp() != op)
-          choose(read.value.getDefiningOp());
+      for (const Read &read : readsOf(op, /*throughReductions=*/true).reductions) {
+        Operation *reduction = read.value.getDefiningOp();
+        if (reduction == op)
+          continue;
+        if (isWindowOfEachPoint(read.value, op))
+          launchCostlyOperands(reduction);
+        else
+          choose(reduction);
+      }
       launchCostlyOperands(op);
     } else if (isProduct(kind)) {
       if (std::optional<FusedProduct> fused = fusedProductOf(op))
         launchCostlyOperands(fused->product.op);
     }
+  }
+
+  /// Whether each point of `op` has a window of its own, which is reduced where it is read. Windows
+  /// of products of channels go to tensor cores.
+  bool isWindowOfEachPoint(Value reduction, Operation *op) const {
+    auto generic = cast<linalg::GenericOp>(reduction.getDefiningOp());
+    bool isRead = llvm::hasSingleElement(reduction.getUses());
+    return isRead && isWindow(generic) && !asProduct(generic) &&
+           kernelShape(reduction) == kernelShape(op->getResult(0));
   }
 
   /// Costly values that a reduction reads again and again are computed once.
@@ -130,7 +145,7 @@ private:
     FormOrReason<FusedProduct> fused = productOnThreads(op);
     if (!fused || !fillsTiles(fused->product))
       return std::nullopt;
-    if (productOnWarpgroups(op, hasWarpgroups) && readsWell(fused->product))
+    if (productOnWarpgroups(op, device.hasWarpgroups) && readsWell(fused->product))
       return Kind::Warpgroups;
     return productOnTensorCores(op) ? Kind::TensorCores : Kind::Product;
   }
@@ -146,14 +161,14 @@ private:
 
   /// Many elements to few.
   bool isColumns(Operation *op) const {
-    FormOrReason<Schedule> schedule = propose(op, Kind::Columns, hasWarpgroups);
+    FormOrReason<Schedule> schedule = propose(op, Kind::Columns, device);
     return schedule && (schedule->splits > 1 || schedule->lanes > 1);
   }
 
   /// Transposes of more than narrow strips.
   bool isTiles(Operation *op) const {
     constexpr int64_t kMinExtent = 8;
-    FormOrReason<Schedule> schedule = propose(op, Kind::Tiles, hasWarpgroups);
+    FormOrReason<Schedule> schedule = propose(op, Kind::Tiles, device);
     if (!schedule)
       return false;
     SymbolicShape shape = *kernelShape(op->getResult(0));
@@ -164,7 +179,7 @@ private:
   }
 
   func::FuncOp kernel;
-  bool hasWarpgroups;
+  DeviceTraits device;
   const GivenSchedules &given;
   std::string refused; // the first that is not legal, and why
 };
@@ -176,8 +191,9 @@ bool addsUpOnTensorCores(Operation *op) {
   return fused && fillsTiles(fused->product);
 }
 
-std::string chooseSchedules(func::FuncOp kernel, bool hasWarpgroups, const GivenSchedules &given) {
-  return Chooser(kernel, hasWarpgroups, given).run();
+std::string chooseSchedules(func::FuncOp kernel, const DeviceTraits &device,
+                            const GivenSchedules &given) {
+  return Chooser(kernel, device, given).run();
 }
 
 } // namespace headrace::cuda

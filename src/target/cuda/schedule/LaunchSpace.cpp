@@ -16,8 +16,8 @@ std::vector<ScheduleRecord> LaunchSpace::otherKinds() const {
   std::vector<ScheduleRecord> result;
   for (StringRef name : Schedule::kindNames()) {
     Schedule::Kind kind = *Schedule::kindNamed(name);
-    auto schedule = propose(op, kind, hasWarpgroups);
-    if (schedule && kind != own.kind && !refusalOf(op, *schedule, hasWarpgroups))
+    auto schedule = propose(op, kind, device);
+    if (schedule && kind != own.kind && !refusalOf(op, *schedule, device.hasWarpgroups))
       result.push_back(schedule->record());
   }
   return result;
@@ -50,7 +50,7 @@ std::vector<int64_t> LaunchSpace::domainOf(const ScheduleRecord &schedule,
 }
 
 std::string LaunchSpace::unsupportedReason(const ScheduleRecord &schedule) const {
-  auto reason = refusalOf(op, Schedule::of(schedule, own), hasWarpgroups);
+  auto reason = refusalOf(op, Schedule::of(schedule, own), device.hasWarpgroups);
   if (!reason)
     return "";
   return (reason->parameter.empty() ? "" : reason->parameter.str() + ": ") + reason->reason;

@@ -1,7 +1,7 @@
 // The launches of an operation on a device, as a space of records.
 #pragma once
 
-#include "target/cuda/schedule/Schedule.h"
+#include "target/cuda/schedule/LegalSchedule.h"
 
 #include "schedule/Space.h"
 
@@ -9,9 +9,9 @@ namespace headrace::cuda {
 
 class LaunchSpace final : public ScheduleSpace {
 public:
-  /// For an operation that has its schedule. `hasWarpgroups`: as for `refusalOf`.
-  LaunchSpace(mlir::Operation *op, bool hasWarpgroups)
-      : op(op), own(*Schedule::of(op)), hasWarpgroups(hasWarpgroups) {}
+  /// For an operation that has its schedule.
+  LaunchSpace(mlir::Operation *op, DeviceTraits device)
+      : op(op), own(*Schedule::of(op)), device(device) {}
 
   std::string stage() const override;
   ScheduleRecord proposed() const override { return own.record(); }
@@ -25,7 +25,7 @@ public:
 private:
   mlir::Operation *op;
   Schedule own;
-  bool hasWarpgroups;
+  DeviceTraits device;
 };
 
 } // namespace headrace::cuda

@@ -151,7 +151,10 @@ FormOrReason<PointForm> pointsOf(Operation *op) {
   PointForm form;
   Reads reads = readsOf(op);
   auto shape = kernelShape(op->getResult(0));
-  if (reads.complete && reads.reductions.empty() && shape && !shape->empty())
+  bool areWindows = llvm::all_of(reads.reductions, [](const Read &read) {
+    return isWindow(cast<linalg::GenericOp>(read.value.getDefiningOp()));
+  });
+  if (reads.complete && areWindows && shape && !shape->empty())
     form.maxVector = neighbours(reads, shape->size() - 1, shape->back());
   return form;
 }

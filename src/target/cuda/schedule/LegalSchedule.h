@@ -7,6 +7,12 @@
 
 namespace headrace::cuda {
 
+/// What schedules depend on of a device.
+struct DeviceTraits {
+  bool hasWarpgroups = true; // multiplies by warp groups and copies tiles by itself (sm_90a)
+  int64_t multiprocessors = 132;
+};
+
 /// Why an operation may not be launched so.
 struct Unsupported {
   llvm::StringRef parameter; // whose value is not legal; empty: it cannot be of that kind

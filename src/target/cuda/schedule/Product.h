@@ -1,7 +1,7 @@
 // A reduction seen as a matrix product: which of its loops are rows, columns and depth.
 #pragma once
 
-#include "target/cuda/write/Reads.h"
+#include "target/cuda/schedule/Reads.h"
 
 namespace headrace::cuda {
 

@@ -14,7 +14,6 @@ namespace {
 
 constexpr int64_t kPointThreads = 256, kRowThreads = 128;
 constexpr int64_t kMaxHeld = 32; // elements of a row in a thread's registers
-constexpr int64_t kMultiprocessors = 132;
 
 /// Neighbours that a thread takes at once: 16 bytes of them, as far as they lie together.
 int64_t vectorOf(Operation *op, int64_t most) {
@@ -25,6 +24,15 @@ Schedule points(Operation *op) {
   Schedule schedule;
   schedule.threads = kPointThreads;
   schedule.vector = vectorOf(op, pointsOf(op)->maxVector);
+  // Windows take long: rather more threads than wide ones.
+  constexpr int64_t kEnoughThreads = 1 << 16;
+  if (readsOf(op).reductions.empty())
+    return schedule;
+  int64_t points = 1;
+  for (AffineExpr size : *kernelShape(op->getResult(0)))
+    points *= constantSize(size).value_or(kEnoughThreads);
+  while (schedule.vector > 1 && points / schedule.vector < kEnoughThreads)
+    schedule.vector /= 2;
   return schedule;
 }
 
@@ -126,7 +134,7 @@ const ProductModel &modelOf(const Product &product, bool onTensorCores) {
 /// going through theirs at the same time; by what a tile reaches; and by the partial sums that
 /// blocks leave if several share the depth of a tile.
 double productCost(const Product &product, const ProductModel &model, const ProductTile &tile,
-                   int64_t splits) {
+                   int64_t splits, int64_t multiprocessors) {
   constexpr double kMaxWarps = 16; // that fit on a multiprocessor
   // The second launch of partial sums, and bytes of them in the time of a multiplication.
   constexpr double kAdding = 156'000, kBytes = 53;
@@ -135,10 +143,10 @@ double productCost(const Product &product, const ProductModel &model, const Prod
   int64_t blocks =
       llvm::divideCeil(rows, tile.m) * llvm::divideCeil(columns, tile.n) * batches * splits;
   // Partial sums of many tiles take memory, and would win little.
-  constexpr int64_t kFewTiles = 4 * kMultiprocessors;
-  if (splits > 1 && blocks / splits >= kFewTiles)
+  int64_t manyTiles = 4 * multiprocessors;
+  if (splits > 1 && blocks / splits >= manyTiles)
     return std::numeric_limits<double>::infinity();
-  auto each = static_cast<double>(llvm::divideCeil(blocks, kMultiprocessors));
+  auto each = static_cast<double>(llvm::divideCeil(blocks, multiprocessors));
   double warps = std::min(kMaxWarps, each * static_cast<double>(tile.threads) / kWarp);
   double busy = std::min(1.0, std::pow(warps / model.enoughWarps, model.slowness));
   double depth =
@@ -151,7 +159,7 @@ double productCost(const Product &product, const ProductModel &model, const Prod
 }
 
 /// The tile that takes the least time, and how many blocks share its depth.
-Schedule product(const Product &product, bool onTensorCores) {
+Schedule product(const Product &product, bool onTensorCores, int64_t multiprocessors) {
   constexpr int64_t kMinTiles = 4, kMaxSplits = 8; // a good part of the depth for each
   const ProductModel &model = modelOf(product, onTensorCores);
   int64_t tileK = onTensorCores ? 32 : 16;
@@ -165,7 +173,7 @@ Schedule product(const Product &product, bool onTensorCores) {
   double least = std::numeric_limits<double>::infinity();
   for (const ProductTile &tile : model.tiles)
     for (int64_t splits = 1; splits <= most; ++splits) {
-      double cost = productCost(product, model, tile, splits);
+      double cost = productCost(product, model, tile, splits, multiprocessors);
       int64_t tiles = depth.value_or(0) / tileK, part = llvm::divideCeil(tiles, splits);
       bool isEmpty = splits > 1 && (splits - 1) * part >= tiles; // the last part
       if (isEmpty || cost >= least)
@@ -188,12 +196,15 @@ int64_t fittingStages(Schedule schedule) {
   return schedule.stages;
 }
 
+// What a tile takes besides its columns, in columns.
+constexpr int64_t kBesides = 24;
+
 /// Tiles as wide as keeps the multiprocessors busy: all go through their tiles at the same time, so
 /// that a few tiles more may cost as much as another for each. Narrow ones read more often.
-Schedule warpgroups(const Product &product) {
+Schedule warpgroups(const Product &product, int64_t multiprocessors) {
   // Rows that begin at lines of the cache are read faster; copying pays if that is done often.
   constexpr int64_t kRowElements = 8, kLineElements = 64, kMinAligned = 2048;
-  constexpr int64_t kWidths[] = {256, 192, 128, 64}, kBesides = 24;
+  constexpr int64_t kWidths[] = {256, 192, 128, 64};
   int64_t rows = product.hintedSize(product.m);
   int64_t columns = *constantSize(product.size(product.n));
   int64_t batches = product.hintedSize(product.batch);
@@ -206,13 +217,13 @@ Schedule warpgroups(const Product &product) {
     auto cost = [&](int64_t width) {
       int64_t tiles =
           batches * llvm::divideCeil(rows, schedule.tileM) * llvm::divideCeil(columns, width);
-      return llvm::divideCeil(tiles, kMultiprocessors) * (width + kBesides);
+      return llvm::divideCeil(tiles, multiprocessors) * (width + kBesides);
     };
     return cost(a) < cost(c);
   });
   schedule.tileK = 64;
   schedule.stages = fittingStages(schedule);
-  schedule.blocks = kMultiprocessors;
+  schedule.blocks = multiprocessors;
   schedule.padded = least >= kMinAligned ? kLineElements : kRowElements;
   return schedule;
 }
@@ -310,7 +321,48 @@ private:
 
 } // namespace
 
-FormOrReason<Schedule> propose(Operation *op, Schedule::Kind kind, bool hasWarpgroups) {
+double productShare(const Product &product, const Schedule &schedule, int64_t multiprocessors) {
+  auto size = [&](ArrayRef<unsigned> loops) {
+    return static_cast<double>(product.hintedSize(loops));
+  };
+  double rows = size(product.m), columns = size(product.n), batches = size(product.batch);
+  auto processors = static_cast<double>(multiprocessors);
+  auto tiles = [&](int64_t height, int64_t width) {
+    return batches * std::ceil(rows / static_cast<double>(height)) *
+           std::ceil(columns / static_cast<double>(width));
+  };
+  if (schedule.kind == Schedule::Kind::Warpgroups) {
+    double whole = batches * rows * columns / processors;
+    double each = std::ceil(tiles(schedule.tileM, schedule.tileN) / processors);
+    double widest = 256; // whose share counts as 1
+    double besides = static_cast<double>(kBesides);
+    double ideal = widest / (widest + besides);
+    return whole /
+           (each * static_cast<double>(schedule.tileM) *
+            (static_cast<double>(schedule.tileN) + besides)) /
+           ideal;
+  }
+  bool onTensorCores = schedule.kind == Schedule::Kind::TensorCores;
+  const ProductModel &model = modelOf(product, onTensorCores);
+  // Tiles that nobody timed reach what the smallest one does.
+  ProductTile tile = model.tiles.back();
+  for (const ProductTile &known : model.tiles)
+    if (known.m == schedule.tileM && known.n == schedule.tileN) {
+      tile = known;
+      break;
+    }
+  tile.m = schedule.tileM;
+  tile.n = schedule.tileN;
+  tile.threads = schedule.threads;
+  double cost = productCost(product, model, tile, schedule.splits, multiprocessors);
+  // Multiplications of vector units, of which kPlainTiles says what products reach; tensor cores
+  // reach so many times as much at the most.
+  constexpr double ofProducts = 0.82, ofTensorCores = 15 * ofProducts;
+  double share = batches * rows * columns * size(product.k) / processors / cost;
+  return share / (onTensorCores ? ofTensorCores : ofProducts);
+}
+
+FormOrReason<Schedule> propose(Operation *op, Schedule::Kind kind, const DeviceTraits &device) {
   using Kind = Schedule::Kind;
   auto of = [](const auto &form, auto numbers) -> FormOrReason<Schedule> {
     return form ? FormOrReason<Schedule>(numbers(*form)) : FormOrReason<Schedule>(form.reason);
@@ -325,20 +377,24 @@ FormOrReason<Schedule> propose(Operation *op, Schedule::Kind kind, bool hasWarpg
   case Kind::Tiles:
     return of(tilesOf(op), tiles);
   case Kind::Product:
-    return of(productOnThreads(op),
-              [](const FusedProduct &form) { return product(form.product, false); });
+    return of(productOnThreads(op), [&](const FusedProduct &form) {
+      return product(form.product, false, device.multiprocessors);
+    });
   case Kind::TensorCores:
-    return of(productOnTensorCores(op),
-              [](const FusedProduct &form) { return product(form.product, true); });
+    return of(productOnTensorCores(op), [&](const FusedProduct &form) {
+      return product(form.product, true, device.multiprocessors);
+    });
   case Kind::Warpgroups:
-    return of(productOnWarpgroups(op, hasWarpgroups),
-              [](const FusedProduct &form) { return warpgroups(form.product); });
+    return of(productOnWarpgroups(op, device.hasWarpgroups), [&](const FusedProduct &form) {
+      return warpgroups(form.product, device.multiprocessors);
+    });
   }
   llvm_unreachable("no such schedule");
 }
 
-FormOrReason<Schedule> propose(Operation *op, const GivenSchedule &given, bool hasWarpgroups) {
-  FormOrReason<Schedule> proposed = propose(op, given.kind, hasWarpgroups);
+FormOrReason<Schedule> propose(Operation *op, const GivenSchedule &given,
+                               const DeviceTraits &device) {
+  FormOrReason<Schedule> proposed = propose(op, given.kind, device);
   if (!proposed)
     return proposed;
   for (const auto &[name, value] : given.parameters)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dialect/SymbolicShape.h"
+#include "target/cuda/schedule/KernelTensors.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -16,7 +17,6 @@ inline constexpr llvm::StringLiteral kWorkspaceAttr = "cuda.workspace";
 inline constexpr llvm::StringLiteral kIndexBitsAttr = "cuda.index_bits";
 
 inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
-inline constexpr int64_t kWarp = 32;
 
 /// Where a tensor lies: an operand of the step, or a part of the workspace its launches share.
 struct TensorPlace {

@@ -11,6 +11,7 @@ using utils::IteratorType;
 namespace headrace::cuda {
 
 constexpr unsigned kMaxSymbols = 32;
+constexpr int64_t kMaxWrittenOut = 16;
 
 Type storedAs(Type element) {
   auto integer = dyn_cast<IntegerType>(element);
@@ -206,7 +207,8 @@ Pack PointWriter::generic(linalg::GenericOp op, ArrayRef<AffineExpr> point) {
   return body(op, loops, start);
 }
 
-/// One loop after the other, in each point on its own.
+/// One loop after the other, in each point on its own. The innermost loops of few elements are
+/// written out: what they read is then on its way at once.
 Pack PointWriter::reduction(linalg::GenericOp op, Point loops, ArrayRef<AffineExpr> point) {
   Location loc = kernel.loc();
   Pack sums = at(op.getDpsInits().front(), point);
@@ -216,6 +218,8 @@ Pack PointWriter::reduction(linalg::GenericOp op, Point loops, ArrayRef<AffineEx
       ++from;
     if (from == loops.size())
       return accumulate(op, loops, start);
+    if (elementsFrom(op, from) <= kMaxWrittenOut)
+      return window(op, loops, from, start);
     AffineExpr size = loopSize(op, from);
     if (!size)
       return refuse(op, storedElementOf(op.getResult(0)), "a loop of unknown size");
@@ -228,6 +232,26 @@ Pack PointWriter::reduction(linalg::GenericOp op, Point loops, ArrayRef<AffineEx
     return Pack(loop.getResults());
   };
   return nest(dim, sums);
+}
+
+/// The loops from `from` on, written out.
+Pack PointWriter::window(linalg::GenericOp op, Point &loops, unsigned from, Pack sums) {
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  llvm::erase_if(dims, [&](unsigned dim) { return dim < from; });
+  std::function<void(size_t)> visit = [&](size_t i) {
+    if (i == dims.size()) {
+      sums = accumulate(op, loops, sums);
+      return;
+    }
+    int64_t size = *constantValue(loopSize(op, dims[i]));
+    for (int64_t place = 0; place < size; ++place) {
+      loops[dims[i]] = constantDim(place, kernel.context());
+      visit(i + 1);
+    }
+  };
+  visit(0);
+  return sums;
 }
 
 Pack PointWriter::accumulate(linalg::GenericOp op, ArrayRef<AffineExpr> loops,

@@ -7,6 +7,7 @@
 // it is read; a value computed at a point once is not computed again.
 #pragma once
 
+#include "target/cuda/schedule/Reads.h"
 #include "target/cuda/write/KernelWriter.h"
 #include "transform/kernels/KernelShapes.h"
 
@@ -18,7 +19,6 @@
 
 namespace headrace::cuda {
 
-using Point = llvm::SmallVector<mlir::AffineExpr>;
 /// The elements at neighbouring points: one, or as many as there are lanes.
 using Pack = llvm::SmallVector<mlir::Value, 4>;
 
@@ -33,19 +33,6 @@ struct TensorMemory {
 /// The type that arithmetic works on: integers without a sign.
 mlir::Type storedAs(mlir::Type element);
 mlir::Type storedElementOf(mlir::Value tensor);
-
-/// How many positions a loop has, as an expression of the symbols; null if that is unknown.
-mlir::AffineExpr loopSize(mlir::linalg::GenericOp op, unsigned dim);
-
-/// How a reduction's partial results are combined; null if that is not one operation.
-mlir::Operation *combinerOf(mlir::linalg::GenericOp op);
-/// `combiner` of two values.
-mlir::Value combine(mlir::OpBuilder &b, mlir::Operation *combiner, mlir::Value a, mlir::Value c);
-/// The value a reduction starts from if that is the same for all of its points.
-mlir::Value startOf(mlir::linalg::GenericOp op);
-/// The loops' positions at a point of the result; empty if it does not determine the parallel
-/// ones. Reduction loops have none (null).
-Point loopsAt(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> point);
 
 class PointWriter {
   /// Values that are known at the insertion point.
@@ -129,6 +116,7 @@ private:
 
   Pack generic(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> point);
   Pack reduction(mlir::linalg::GenericOp op, Point loops, llvm::ArrayRef<mlir::AffineExpr> point);
+  Pack window(mlir::linalg::GenericOp op, Point &loops, unsigned from, Pack sums);
   Pack body(mlir::linalg::GenericOp op, llvm::ArrayRef<mlir::AffineExpr> loops,
             llvm::ArrayRef<mlir::Value> accumulators);
   Pack pad(mlir::tensor::PadOp op, llvm::ArrayRef<mlir::AffineExpr> point);

@@ -9,8 +9,8 @@
 // Such operations come of reductions over a single element. Values that both compute are written
 // once if they share a launch; unused ones are dropped.
 #include "target/cuda/Passes.h"
+#include "transform/kernels/KernelStages.h"
 #include "transform/recipe/KernelModel.h"
-#include "transform/recipe/KernelStages.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -51,14 +51,22 @@ void WarpgroupWriter::storeTile(const Tile &tile, Value sums) {
         b.create<LLVM::StoreOp>(loc, vectorOf(values), slot(row, column), 2 * bytes);
       }
     wait();
-    auto loop = b.create<scf::ForOp>(loc, myRow, word(kGroupRows), word(rowsAtOnce));
-    {
-      PointWriter::Scope scope(points);
-      b.setInsertionPointToStart(loop.getBody());
-      Value row = loop.getInductionVar();
+    auto storeRow = [&](Value row) {
       Value toRow = add(tile.row, add(mul(consumer, kGroupRows), row));
       Value toColumn = add(tile.column, add(myColumn, word(chunk * chunkColumns())));
       storeChunk(tile, toRow, toColumn, width, slot(row, myColumn));
+    };
+    if (width > 1) {
+      // Written out, so that what is read beside the product is on its way for all rows at once.
+      for (int64_t first = 0; first < kGroupRows; first += rowsAtOnce) {
+        PointWriter::Scope scope(points);
+        storeRow(add(myRow, word(first)));
+      }
+    } else {
+      auto loop = b.create<scf::ForOp>(loc, myRow, word(kGroupRows), word(rowsAtOnce));
+      PointWriter::Scope scope(points);
+      b.setInsertionPointToStart(loop.getBody());
+      storeRow(loop.getInductionVar());
     }
     wait();
   }

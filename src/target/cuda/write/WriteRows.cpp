@@ -8,7 +8,7 @@
 //
 // A thread holds the elements of its columns in registers, each computed once. A row of unknown or
 // great length is walked again for every reduction and for the result (`held` = 0).
-#include "target/cuda/write/Reads.h"
+#include "target/cuda/schedule/Reads.h"
 #include "target/cuda/write/Templates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,8 +6,8 @@
 //   tile[j][i] = x[j, i]   threads next to each other along i, which is how x lies
 //   barrier
 //   r[i, j] = f(tile[j][i]) threads next to each other along j, which is how r lies
+#include "target/cuda/schedule/Reads.h"
 #include "target/cuda/schedule/TemplateShapes.h"
-#include "target/cuda/write/Reads.h"
 #include "target/cuda/write/Templates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

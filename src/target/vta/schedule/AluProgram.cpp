@@ -43,7 +43,7 @@ private:
 
 /// A stage whose operand is numbers or an image. Rounding stages have half of their divisor added
 /// already.
-struct Stage {
+struct LoweredStage {
   Op op;
   std::optional<ChannelNumbers> numbers;
   FromImage image{};
@@ -58,7 +58,7 @@ public:
   }
 
   AluProgram run() {
-    for (const Stage &stage : stages)
+    for (const LoweredStage &stage : stages)
       lower(stage);
     return std::move(program);
   }
@@ -116,7 +116,7 @@ private:
 
   // --- passes ---------------------------------------------------------------------------------
 
-  void lower(const Stage &stage) {
+  void lower(const LoweredStage &stage) {
     if (!stage.numbers) {
       program.passes.push_back({AluPass::Kind::Load, AluOp::Add, true,
                                 static_cast<int32_t>(stage.image.input), stage.image.type});
@@ -135,7 +135,7 @@ private:
     range = rangeAfter(stage.op, range, operand);
   }
 
-  bool changes(const Stage &stage, const ValueRange &operand) const {
+  bool changes(const LoweredStage &stage, const ValueRange &operand) const {
     switch (stage.op) {
     case Op::Add:
     case Op::ShiftRight:
@@ -193,7 +193,7 @@ private:
 
   size_t channels;
   ValueRange range;
-  std::vector<Stage> stages;
+  std::vector<LoweredStage> stages;
   AluProgram program;
 };
 

@@ -369,3 +369,67 @@ module @biased {
     return
   }
 }
+
+// -----
+
+// The gradient of a weight: rows of the left-hand operand are adjacent in memory. As many terms are
+// added at a time as the nearest cache holds the columns for, and a cell runs row by row.
+// CHECK: module @weights attributes {hr.kind = "tiles", hr.loops = "d0.g 4, d1.g 8 || d2.p 8, d0.o 4, d2.s 8, d3 64 | d0.t 6, d1.c 16"
+#left = affine_map<(m, n, h, w) -> (h, w, m)>
+#right = affine_map<(m, n, h, w) -> (h, w, n)>
+#both = affine_map<(m, n, h, w) -> (m, n)>
+module @weights {
+  func.func @weights(%a: memref<64x64x96xf32>, %w: memref<64x64x128xf32>, %out: memref<96x128xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %0 = bufferization.to_tensor %a restrict : memref<64x64x96xf32>
+    %1 = bufferization.to_tensor %w restrict : memref<64x64x128xf32>
+    %e = tensor.empty() : tensor<96x128xf32>
+    %init = linalg.fill {hr.stage = "contract"} ins(%zero : f32) outs(%e : tensor<96x128xf32>) -> tensor<96x128xf32>
+    %p = linalg.generic {indexing_maps = [#left, #right, #both], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%0, %1 : tensor<64x64x96xf32>, tensor<64x64x128xf32>) outs(%init : tensor<96x128xf32>) attrs = {hr.stage = "contract"} {
+    ^bb0(%x: f32, %y: f32, %acc: f32):
+      %m = arith.mulf %x, %y : f32
+      %s = arith.addf %acc, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<96x128xf32>
+    bufferization.materialize_in_destination %p in restrict writable %out : (tensor<96x128xf32>, memref<96x128xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// A large copy in another order runs in the order of its operand, whose lines are used up one after
+// the other: a few results along the last dimension, or if that is short, along the contiguous one.
+// CHECK: module @turned attributes {hr.kind = "vectors", hr.loops = "d2.o 16 || d1 128, d0 5 | d2.v 8"
+#turned = affine_map<(k, i, o) -> (o, i, k)>
+#same3 = affine_map<(k, i, o) -> (k, i, o)>
+module @turned {
+  func.func @turned(%in: memref<128x128x5xf32>, %out: memref<5x128x128xf32>) {
+    %x = bufferization.to_tensor %in restrict : memref<128x128x5xf32>
+    %e = tensor.empty() : tensor<5x128x128xf32>
+    %y = linalg.generic {indexing_maps = [#turned, #same3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<128x128x5xf32>) outs(%e : tensor<5x128x128xf32>) attrs = {hr.stage = "transpose"} {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    } -> tensor<5x128x128xf32>
+    bufferization.materialize_in_destination %y in restrict writable %out : (tensor<5x128x128xf32>, memref<5x128x128xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// CHECK: module @turned_back attributes {hr.kind = "loops", hr.loops = "d0.o 16 || d2 5, d1 128, d0.v 8"
+#turned = affine_map<(o, i, k) -> (k, i, o)>
+#same3 = affine_map<(o, i, k) -> (o, i, k)>
+module @turned_back {
+  func.func @turned_back(%in: memref<5x128x128xf32>, %out: memref<128x128x5xf32>) {
+    %x = bufferization.to_tensor %in restrict : memref<5x128x128xf32>
+    %e = tensor.empty() : tensor<128x128x5xf32>
+    %y = linalg.generic {indexing_maps = [#turned, #same3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<5x128x128xf32>) outs(%e : tensor<128x128x5xf32>) attrs = {hr.stage = "transpose"} {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    } -> tensor<128x128x5xf32>
+    bufferization.materialize_in_destination %y in restrict writable %out : (tensor<128x128x5xf32>, memref<128x128x5xf32>) -> ()
+    return
+  }
+}

@@ -1,5 +1,6 @@
 // RUN: hr-opt --pass-pipeline='builtin.module(cuda-attach-schedule)' --split-input-file %s | FileCheck %s
 // RUN: hr-opt --pass-pipeline='builtin.module(cuda-attach-schedule{warpgroups=false})' --split-input-file %s | FileCheck --check-prefix=OLDER %s
+// RUN: hr-opt --pass-pipeline='builtin.module(cuda-attach-schedule{multiprocessors=16})' --split-input-file %s | FileCheck --check-prefix=SMALLER %s
 
 // An element-wise function: a thread has as many neighbours as it loads at once.
 // CHECK-LABEL: module @map
@@ -104,6 +105,7 @@ module @transpose {
 // at a multiple of 16 bytes, so that the copy engine reads it.
 // CHECK-LABEL: module @product
 // CHECK-SAME: hr.loops = "warpgroups threads=384 tileM=128 tileN=256 tileK=64 stages=4 blocks=132 padded=64"
+// SMALLER: hr.loops = "warpgroups {{.*}} blocks=16 padded=64"
 // OLDER-LABEL: module @product
 // OLDER-SAME: hr.loops = "tensorcores threads=256 splits=1 tileM=128 tileN=128 tileK=32 threadM=64 threadN=32"
 #mk = affine_map<(m, n, k) -> (m, k)>

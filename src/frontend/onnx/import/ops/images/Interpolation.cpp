@@ -110,6 +110,8 @@ public:
       return repeatsPixels(axes) ? repeated(input, axes) : extrapolated(picked(input, axes), axes);
     Type computed = type.isF64() ? type : c.builder.getF32Type();
     Value result = c.cast(input, computed);
+    if (hasPhases(axes))
+      return c.cast(inPhases(result, axes), type);
     for (const ResizedAxis &axis : axes)
       result = blended(result, axis);
     return c.cast(extrapolated(result, axes), type);
@@ -197,8 +199,9 @@ private:
     return m.add(first, m.position(1));
   }
 
-  Value weights(const ResizedAxis &axis, const Taps &taps, Type type) {
-    SymbolicShape shape{axis.to, c.dim(taps.count)};
+  /// The weights of the first `places` places of the result.
+  Value weights(const ResizedAxis &axis, const Taps &taps, Type type, AffineExpr places) {
+    SymbolicShape shape{places, c.dim(taps.count)};
     Value raw = writeCompute(c, {shape, 0, {}, {}, {}}, [&](PointMath &m) {
       Value source = Coordinates(m, axis, how, wide()).source(m.position(0));
       Value place = tapPlace(m, taps, source);
@@ -231,14 +234,109 @@ private:
     domain.push_back(c.dim(taps.count));
     SmallVector<AffineExpr> at{getAffineDimExpr(axis.axis, c.context),
                                getAffineDimExpr(rank, c.context)};
-    Compute compute{
-        domain, 1, hr::ReduceKind::Sum, {{places, at}, {weights(axis, taps, type), at}}, {input}};
+    Compute compute{domain,
+                    1,
+                    hr::ReduceKind::Sum,
+                    {{places, at}, {weights(axis, taps, type, axis.to), at}},
+                    {input}};
     return writeCompute(c, compute, [&](PointMath &m) {
       SmallVector<Value> place;
       for (unsigned i = 0; i < rank; ++i)
         place.push_back(i == axis.axis ? m.read(0) : m.position(i));
       return m.mul(m.element(0, place), m.read(1));
     });
+  }
+
+  /// Whether places a multiple of the scale apart have the same weights, and neighbours as far
+  /// apart: the places of a phase.
+  bool hasPhases(ArrayRef<ResizedAxis> axes) const {
+    bool isCentered = StringRef(how.coordinates).contains("half_pixel");
+    if (how.antialias || how.excludesOutside || (!isCentered && how.coordinates != "asymmetric"))
+      return false;
+    return llvm::all_of(axes, [](const ResizedAxis &axis) {
+      constexpr double kMaxTimes = 64;
+      double times = axis.scale.value_or(0);
+      int64_t from = constantValue(axis.from).value_or(0);
+      return axis.axis >= 2 && from > 0 && times > 1 && times <= kMaxTimes &&
+             std::floor(times) == times &&
+             constantValue(axis.to) == from * static_cast<int64_t>(times);
+    });
+  }
+
+  /// y[i, p] = sum over k of x[i + k - 1 or i + k] * w[p, k]: channels last, where vectors run over
+  /// channels, and no place has to be looked up.
+  Value inPhases(Value input, ArrayRef<ResizedAxis> axes) {
+    auto rank = static_cast<int64_t>(shapeOf(input).size());
+    SmallVector<int64_t> toLast{0}, toFirst{0, rank - 1};
+    for (int64_t dim = 2; dim < rank; ++dim) {
+      toLast.push_back(dim);
+      toFirst.push_back(dim - 1);
+    }
+    toLast.push_back(1);
+    Value result = c.transpose(input, toLast);
+    // The first and the last pixel go on outside. The small image has less of them.
+    for (const ResizedAxis &axis : axes) {
+      Taps taps = tapsOf(c, how, axis);
+      result =
+          continued(result, axis.axis - 1, before(axis) - taps.first, taps.first + taps.count - 1);
+    }
+    for (const ResizedAxis &axis : axes)
+      result = blendedPhases(result, axis);
+    return c.transpose(result, toFirst);
+  }
+
+  /// 1 if the first places of the result are before the first pixel's.
+  int64_t before(const ResizedAxis &axis) const { return phasesBefore(axis) > 0; }
+  int64_t phasesBefore(const ResizedAxis &axis) const {
+    return how.coordinates == "asymmetric" ? 0 : static_cast<int64_t>(*axis.scale) / 2;
+  }
+
+  Value continued(Value image, int64_t dim, int64_t low, int64_t high) {
+    SymbolicShape shape = shapeOf(image), pixel = shape;
+    pixel[dim] = c.dim(1);
+    auto at = [&](AffineExpr place) {
+      SymbolicShape starts(shape.size(), c.dim(0));
+      starts[dim] = place;
+      return c.slice(image, starts, pixel, SmallVector<int64_t>(shape.size(), 1));
+    };
+    SmallVector<Value> parts(low, at(c.dim(0)));
+    parts.push_back(image);
+    parts.append(high, at(shape[dim] - 1));
+    return c.infer<hr::ConcatOp>(parts, dim);
+  }
+
+  Value blendedPhases(Value image, const ResizedAxis &axis) {
+    SymbolicShape result = shapeOf(image), domain = result;
+    auto rank = static_cast<unsigned>(domain.size());
+    auto dim = static_cast<unsigned>(axis.axis - 1), phase = dim + 1, tap = rank + 1;
+    Taps taps = tapsOf(c, how, axis);
+    AffineExpr times = c.dim(static_cast<int64_t>(*axis.scale));
+    domain[dim] = axis.from;
+    domain.insert(domain.begin() + phase, times);
+    domain.push_back(c.dim(taps.count));
+    Type type = cast<RankedTensorType>(image.getType()).getElementType();
+    SmallVector<AffineExpr> at = dimensions(c, 0, rank + 1);
+    at.erase(at.begin() + phase);
+    at[dim] = at[dim] + getAffineDimExpr(tap, c.context);
+    auto pixelsFrom = [&](int64_t first) {
+      SymbolicShape starts(rank, c.dim(0)), sizes = result;
+      starts[dim] = c.dim(first);
+      sizes[dim] = axis.from + (taps.count - 1);
+      return Read{c.slice(image, starts, sizes, SmallVector<int64_t>(rank, 1)), at};
+    };
+    Compute compute{domain, 1, hr::ReduceKind::Sum, {}, {}};
+    compute.reads.push_back(
+        {weights(axis, taps, type, times),
+         {getAffineDimExpr(phase, c.context), getAffineDimExpr(tap, c.context)}});
+    for (int64_t first = 0; first <= before(axis); ++first)
+      compute.reads.push_back(pixelsFrom(first));
+    Value phases = writeCompute(c, compute, [&](PointMath &m) {
+      Value isBefore = m.less(m.position(phase), m.integer(phasesBefore(axis)));
+      Value pixel = before(axis) ? m.select(isBefore, m.read(1), m.read(2)) : m.read(1);
+      return m.mul(pixel, m.read(0));
+    });
+    result[dim] = axis.to;
+    return c.reshape(phases, result);
   }
 
   /// Points outside of the input have a value of their own if a part is cropped.

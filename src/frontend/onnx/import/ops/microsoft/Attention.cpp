@@ -1,6 +1,6 @@
 // Attention and MultiHeadAttention of com.microsoft.
 #include "frontend/common/Products.h"
-#include "frontend/onnx/import/ops/microsoft/Microsoft.h"
+#include "frontend/onnx/import/MicrosoftOperators.h"
 #include "frontend/onnx/import/ops/sequences/AttentionParts.h"
 
 using namespace mlir;

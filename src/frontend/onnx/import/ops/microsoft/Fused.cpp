@@ -2,8 +2,8 @@
 // and convolutions with what follows them.
 #include "dialect/scalar/Formulas.h"
 #include "frontend/common/Products.h"
+#include "frontend/onnx/import/MicrosoftOperators.h"
 #include "frontend/onnx/import/ops/Composing.h"
-#include "frontend/onnx/import/ops/microsoft/Microsoft.h"
 #include "frontend/onnx/import/ops/windows/Convolution.h"
 #include "runtime/system/Text.h"
 

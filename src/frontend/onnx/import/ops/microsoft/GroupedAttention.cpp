@@ -1,5 +1,5 @@
 // GroupQueryAttention and RotaryEmbedding of com.microsoft, which the model builder writes.
-#include "frontend/onnx/import/ops/microsoft/Microsoft.h"
+#include "frontend/onnx/import/MicrosoftOperators.h"
 #include "frontend/onnx/import/ops/sequences/AttentionParts.h"
 #include "frontend/onnx/import/ops/sequences/Rotary.h"
 

@@ -1,7 +1,7 @@
 // Normalizations of com.microsoft, with the additions and embeddings before them.
 #include "frontend/onnx/import/ops/reductions/Normalization.h"
 
-#include "frontend/onnx/import/ops/microsoft/Microsoft.h"
+#include "frontend/onnx/import/MicrosoftOperators.h"
 
 using namespace mlir;
 

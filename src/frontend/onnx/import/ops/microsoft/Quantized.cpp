@@ -1,8 +1,8 @@
 // Operators of com.microsoft on quantized tensors, which ONNX Runtime's quantizer writes.
 #include "dialect/scalar/Formulas.h"
 #include "frontend/common/Products.h"
+#include "frontend/onnx/import/MicrosoftOperators.h"
 #include "frontend/onnx/import/ops/Composing.h"
-#include "frontend/onnx/import/ops/microsoft/Microsoft.h"
 #include "frontend/onnx/import/ops/products/Quantization.h"
 #include "frontend/onnx/import/ops/windows/Windows.h"
 

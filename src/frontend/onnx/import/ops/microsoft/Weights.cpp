@@ -1,8 +1,8 @@
 // MatMulNBits of com.microsoft: a product with weights of few bits, packed in bytes and scaled in
 // blocks.
 #include "frontend/common/Products.h"
+#include "frontend/onnx/import/MicrosoftOperators.h"
 #include "frontend/onnx/import/ops/Composing.h"
-#include "frontend/onnx/import/ops/microsoft/Microsoft.h"
 
 using namespace mlir;
 

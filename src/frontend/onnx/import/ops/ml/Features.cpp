@@ -1,7 +1,7 @@
 // Features made ready for a model: scaled, filled in, encoded, put side by side.
 #include "frontend/common/Compute.h"
+#include "frontend/onnx/import/MachineLearningOperators.h"
 #include "frontend/onnx/import/ops/Composing.h"
-#include "frontend/onnx/import/ops/ml/MachineLearning.h"
 #include "frontend/onnx/import/ops/ml/Scores.h"
 
 using namespace mlir;

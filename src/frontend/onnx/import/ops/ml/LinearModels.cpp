@@ -1,7 +1,7 @@
 // Linear regression and classification.
 #include "frontend/common/Products.h"
+#include "frontend/onnx/import/MachineLearningOperators.h"
 #include "frontend/onnx/import/ops/Composing.h"
-#include "frontend/onnx/import/ops/ml/MachineLearning.h"
 #include "frontend/onnx/import/ops/ml/Scores.h"
 
 using namespace mlir;

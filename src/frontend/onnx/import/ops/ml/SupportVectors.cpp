@@ -2,8 +2,8 @@
 #include "dialect/scalar/Formulas.h"
 #include "frontend/common/Compute.h"
 #include "frontend/common/Products.h"
+#include "frontend/onnx/import/MachineLearningOperators.h"
 #include "frontend/onnx/import/ops/Composing.h"
-#include "frontend/onnx/import/ops/ml/MachineLearning.h"
 #include "frontend/onnx/import/ops/ml/PairwiseProbabilities.h"
 #include "frontend/onnx/import/ops/ml/Scores.h"
 

@@ -1,9 +1,9 @@
 // Ensembles of decision trees, as forests whose leaves are combined.
 #include "dialect/ops/trees/Trees.h"
 
+#include "frontend/onnx/import/MachineLearningOperators.h"
 #include "frontend/onnx/import/ops/Composing.h"
 #include "frontend/onnx/import/ops/ml/Forest.h"
-#include "frontend/onnx/import/ops/ml/MachineLearning.h"
 #include "frontend/onnx/import/ops/ml/PackedForest.h"
 #include "frontend/onnx/import/ops/ml/Scores.h"
 

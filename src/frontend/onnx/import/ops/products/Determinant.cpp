@@ -1,7 +1,7 @@
 // Determinants, by elimination with pivots: a recurrence over the columns.
 #include "frontend/common/Compute.h"
 #include "frontend/onnx/import/Operators.h"
-#include "frontend/onnx/import/ops/sequences/Recurrence.h"
+#include "frontend/onnx/import/ops/Recurrence.h"
 
 using namespace mlir;
 

@@ -3,9 +3,9 @@
 #include "frontend/common/Compute.h"
 #include "frontend/common/Products.h"
 #include "frontend/onnx/import/Operators.h"
+#include "frontend/onnx/import/ops/Recurrence.h"
 #include "frontend/onnx/import/ops/products/Quantization.h"
 #include "frontend/onnx/import/ops/sequences/ByteWeights.h"
-#include "frontend/onnx/import/ops/sequences/Recurrence.h"
 #include "frontend/onnx/import/ops/sequences/RecurrentCells.h"
 #include "runtime/system/Text.h"
 

@@ -1,5 +1,5 @@
 // Poolings: the maximum, average or norm of each window.
-#include "dialect/Combine.h"
+#include "dialect/scalar/Combine.h"
 #include "frontend/onnx/import/Operators.h"
 #include "frontend/onnx/import/ops/Composing.h"
 #include "frontend/onnx/import/ops/windows/Windows.h"
