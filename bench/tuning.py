@@ -166,7 +166,7 @@ def compare_strategies(folder: Path, trials: int, seeds: int, layers: int) -> No
 
 def milliseconds(model: Path, *words: object, tuned: Path | str = "") -> float:
     report = json.loads(headrace("bench", model, *words, "--json", tuned=tuned))
-    return report["systems"][0]["median_ms"] if "systems" in report else report["median_ms"]
+    return report["systems"][0]["median_us"] / 1000
 
 
 def compare_kernels(folder: Path, trials: int, seconds: float, threads: int) -> None:
