@@ -377,3 +377,35 @@ def test_without_xgboost_a_line_says_so(tmp_path: Path) -> None:
 def test_dynamic_dimensions_need_a_value(tmp_path: Path) -> None:
     done = run("tune", ROOT / "examples" / "digits" / "digits.onnx")
     assert done.returncode == 2 and "--size batch=N" in done.stderr
+
+
+def test_on_vta_learning_finds_more_than_chance(tmp_path: Path) -> None:
+    shapes = [
+        (16, 32, 14, 3),
+        (16, 16, 28, 3),
+        (32, 64, 14, 3),
+        (64, 64, 14, 1),
+        (32, 32, 28, 1),
+        (64, 32, 7, 3),
+        (64, 128, 7, 1),
+        (16, 64, 28, 1),
+        (48, 48, 14, 3),
+        (32, 16, 28, 3),
+    ]
+    better = 0
+    for i, (channels, out, pixels, size) in enumerate(shapes):
+        n = Network(i)
+        x = n.input(1, channels, pixels, pixels)
+        n.output(n.conv(x, out, size))
+        model = n.write(tmp_path / f"{i}.onnx")
+        best = {}
+        for strategy in ("learned", "random"):
+            log = tmp_path / f"{i}.{strategy}"
+            words = ("--target", "vta", "--trials", 64, "--strategy", strategy, "--log", log)
+            done = run("tune", model, *words, "--no-tuning")
+            assert done.returncode == 0, done
+            if "XGBoost was not found" in done.stderr:
+                pytest.skip("XGBoost is not installed")
+            best[strategy] = min(e["us"] for e in trials(log) if e["status"] == "measured")
+        better += best["learned"] <= best["random"]
+    assert better >= 8

@@ -37,7 +37,8 @@ struct Source {
 /// A kernel scheduled in one way; other ways that keep its form are predicted from it.
 struct Planned {
   OwningOpRef<ModuleOp> program;
-  ModuleOp module; // of the kernel
+  ModuleOp module;  // of the kernel; null if the program is not one kernel
+  std::string name; // by which recipes call it there
   std::vector<std::unique_ptr<ScheduleSpace>> spaces;
   StepPrediction prediction;
   double operations = 0;
@@ -119,7 +120,7 @@ ProgramRecipe::Kernel CompiledTask::linesOf(const Candidate &candidate) const {
     std::string line = space->recipe(schedule);
     lines += line + (StringRef(line).ends_with("\n") ? "" : "\n");
   }
-  return {kernel.name, lines};
+  return {own.name, lines};
 }
 
 OwningOpRef<ModuleOp> CompiledTask::programWith(const Candidate *candidate) const {
@@ -146,16 +147,11 @@ Planned CompiledTask::plan(const Candidate *candidate) const {
   planned.program = programWith(candidate);
   compilerOf(candidate).continuePhases(*planned.program, "layout", "schedule");
   func::FuncOp entry = entryFunction(*planned.program);
-  // The first kernel is the whole of it, unless the host changes layouts around it.
-  hr::LaunchOp found;
-  for (auto launch : entry.getOps<hr::LaunchOp>()) {
-    bool isOwn = kernelNameOf(launch) == kernel.name;
-    if (!isOwn || found)
-      return planned;
-    found = launch;
-  }
-  if (!found || !entry.getOps<hr::LibraryOp>().empty())
+  auto launches = entry.getOps<hr::LaunchOp>();
+  if (llvm::range_size(launches) != 1 || !entry.getOps<hr::LibraryOp>().empty())
     return planned;
+  hr::LaunchOp found = *launches.begin();
+  planned.name = kernelNameOf(found);
   planned.module = planned.program->lookupSymbol<ModuleOp>(found.getKernel());
   planned.spaces = source->targets.of(planned.module).schedules(planned.module);
   Program steps = buildProgram(entry);

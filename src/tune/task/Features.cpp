@@ -6,7 +6,7 @@ namespace headrace::tune {
 
 namespace {
 
-constexpr size_t kPlaces = 24, kPairs = 32;
+constexpr size_t kPlaces = 64, kPairs = 64;
 
 uint64_t hashOf(std::string_view text) {
   uint64_t hash = 14695981039346656037u;
