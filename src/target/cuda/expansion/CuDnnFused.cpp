@@ -11,7 +11,7 @@
 #include "target/cuda/expansion/DeviceWork.h"
 #include "target/cuda/expansion/Epilogue.h"
 #include "target/cuda/expansion/Expansions.h"
-#include "transform/layout/OperatorBuilders.h"
+#include "transform/common/OperatorBuilders.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
