@@ -76,9 +76,7 @@ def cases(images: int) -> Iterator[Case]:
         )
     window = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}
     yield one("max pool 3x3", "MaxPool", image, half, **window)
-    yield one(
-        "average pool 2x2", "AveragePool", image, half, kernel_shape=[2, 2], strides=[2, 2]
-    )
+    yield one("average pool 2x2", "AveragePool", image, half, kernel_shape=[2, 2], strides=[2, 2])
     yield one("global average pool", "GlobalAveragePool", image, (n, c, 1, 1))
     yield Case(
         "pad",
@@ -88,7 +86,9 @@ def cases(images: int) -> Iterator[Case]:
         {"pads": np.array([0, 0, 1, 1, 0, 0, 1, 1], int64)},
     )
     yield one("transpose to channels last", "Transpose", image, (n, s, s, c), perm=[0, 2, 3, 1])
-    yield one("transpose of heads", "Transpose", (n, 784, 16, 64), (n, 16, 784, 64), perm=[0, 2, 1, 3])
+    yield one(
+        "transpose of heads", "Transpose", (n, 784, 16, 64), (n, 16, 784, 64), perm=[0, 2, 1, 3]
+    )
     yield Case(
         "concat",
         image,

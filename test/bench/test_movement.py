@@ -5,7 +5,7 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 
-from bench.movement import cases, copy_of  # noqa: E402
+from bench.movement import cases, copy_of
 
 CASES = list(cases(1))
 

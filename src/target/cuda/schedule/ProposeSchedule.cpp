@@ -29,7 +29,8 @@ Schedule points(Operation *op) {
   if (readsOf(op).reductions.empty())
     return schedule;
   int64_t points = 1;
-  for (AffineExpr size : *kernelShape(op->getResult(0)))
+  std::optional<SymbolicShape> shape = kernelShape(op->getResult(0));
+  for (AffineExpr size : *shape)
     points *= constantSize(size).value_or(kEnoughThreads);
   while (schedule.vector > 1 && points / schedule.vector < kEnoughThreads)
     schedule.vector /= 2;
