@@ -1,4 +1,4 @@
-// What follows a product and a library computes in the same call.
+// The epilogue of a product, which a library computes in the same call.
 #pragma once
 
 #include "dialect/Hr.h"
