@@ -57,10 +57,12 @@ private:
     work.streams.insert(work.streams.end(), streams.begin(), streams.end());
     const Machine &machine = targetOf(step, targets).machine();
     const Rates &rates = machine.rates;
-    StepPrediction result{machine.cost->estimate(work, threads), {}, streams};
+    // A device runs a step on all that it has.
+    int units = step.engine == hostEngine ? threads : rates.threads;
+    StepPrediction result{machine.cost->estimate(work, units), {}, streams};
     for (double cache : {rates.nearCacheBytes, rates.coreCacheBytes})
       result.least.push_back({cache, leastBytes(work, compulsory, cache)});
-    addLosses(result, std::move(work), *machine.cost);
+    addLosses(result, std::move(work), *machine.cost, units);
     return result;
   }
 
@@ -70,25 +72,25 @@ private:
   }
 
   /// Takes away one cause of lost time after the other, until the least time is left.
-  void addLosses(StepPrediction &step, Work work, const CostModel &model) const {
+  static void addLosses(StepPrediction &step, Work work, const CostModel &model, int units) {
     double before = step.estimate.microseconds;
     auto next = [&](const char *cause, double microseconds) {
       if (before > microseconds)
         step.losses.emplace_back(cause, before - microseconds);
       before = std::min(before, microseconds);
     };
-    work.parts = std::ceil(std::max(work.parts, 1.0) / threads) * threads;
-    next("parts that do not divide among the threads", model.microseconds(work, threads));
+    work.parts = std::ceil(std::max(work.parts, 1.0) / units) * units;
+    next("parts that do not divide among the threads", model.microseconds(work, units));
     for (Work::Arithmetic &part : work.arithmetic)
       part.efficiency = 1;
-    next("arithmetic below full speed", model.microseconds(work, threads));
+    next("arithmetic below full speed", model.microseconds(work, units));
     llvm::erase_if(work.streams, [](const Work::Stream &stream) { return stream.operand < 0; });
-    next("data that is read again", model.microseconds(work, threads));
+    next("data that is read again", model.microseconds(work, units));
     Work moving = work, computing = work;
     moving.arithmetic.clear();
     computing.streams.clear();
-    step.leastMicroseconds = std::min(before, std::max(model.microseconds(moving, threads),
-                                                       model.microseconds(computing, threads)));
+    step.leastMicroseconds = std::min(before, std::max(model.microseconds(moving, units),
+                                                       model.microseconds(computing, units)));
     next("arithmetic that waits for data", step.leastMicroseconds);
   }
 
@@ -168,7 +170,7 @@ private:
   ArrayRef<StepWork> works;
   const Targets &targets;
   ArrayRef<int64_t> symbols;
-  int threads;
+  int threads; // of the host
   static constexpr int64_t kPage = 16 << 10;
   MemoryPlan plan;
   double clock = 0;            // bytes touched so far

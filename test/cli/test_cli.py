@@ -299,7 +299,7 @@ def test_explain_json():
     for kernel in report["kernels"]:
         assert {"name", "operators", "kind", "schedule", "recipe", "notes", "where", "why_not", "bytes_read", "bytes_written", "operations",
                 "bytes_saved", "intermediate_bytes", "workspace_bytes", "intensity", "predicted_us", "shares",
-                "least_bytes"} == kernel.keys()  # fmt: skip
+                "least_bytes", "source"} == kernel.keys()  # fmt: skip
     assert all(phase["milliseconds"] >= 0 and phase["name"] for phase in report["phases"])
 
 

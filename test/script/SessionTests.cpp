@@ -325,8 +325,8 @@ TEST(ScriptErrors, NameTheirPlace) {
   EXPECT_EQ(errorOf("X = matrix(1, 2, 3)\ny = X[3, 1]").substr(0, 46),
             "test.dml:2:5: expected rows from 1 to 2, got 3");
   EXPECT_EQ(errorOf("stop(\"no good\")").substr(0, 31), "test.dml:1:1: stopped: no good\n");
-  EXPECT_EQ(errorOf("x = stft(matrix(1, 2, 2))").substr(0, 58),
-            "test.dml:1:5: 'stft' is understood but not executed yet\n  ");
+  EXPECT_EQ(errorOf("x = rcm(matrix(1, 2, 2), matrix(1, 2, 2))").substr(0, 57),
+            "test.dml:1:5: 'rcm' is understood but not executed yet\n  ");
   EXPECT_EQ(errorOf("x = read(\"no such file.csv\")").substr(0, 14), "test.dml:1:5: ");
   EXPECT_EQ(
       errorOf("f = function(Double x) return (Double y) { y = f(x) }\nz = f(1)").substr(0, 49),

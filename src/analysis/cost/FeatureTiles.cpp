@@ -41,9 +41,10 @@ int64_t FeatureTiles::propose() const {
   // Weights that do not stay in the core's cache are fetched again for every tile of rows.
   if (std::ranges::any_of(candidates, [&](int64_t tile) { return fillsVectors(tile); }))
     std::erase_if(candidates, [&](int64_t tile) { return tile >= lanes && !fillsVectors(tile); });
+  constexpr double clearly = 1.0001; // equal ones differ by how they begin and end
   int64_t best = 0;
   for (int64_t tile : candidates)
-    if (best == 0 || efficiencyOf(tile) > efficiencyOf(best))
+    if (best == 0 || efficiencyOf(tile) > clearly * efficiencyOf(best))
       best = tile;
   return best;
 }

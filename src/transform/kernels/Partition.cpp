@@ -141,10 +141,14 @@ private:
   /// Operators that read the same, and that the recipe puts into one kernel: each has a group of
   /// its own so far.
   void mergeGivenFusions() {
-    llvm::MapVector<StringRef, llvm::SmallSetVector<size_t, 4>> kernels;
+    llvm::MapVector<StringRef, SmallVector<Operation *>> kernels;
     for (auto &[op, fusion] : fusions)
-      kernels[fusion.into].insert(*grouping.find(op));
-    for (auto &[name, groups] : kernels) {
+      kernels[fusion.into].push_back(op);
+    for (auto &[name, operators] : kernels) {
+      // Those of now: kernels before this one may have taken theirs along.
+      llvm::SmallSetVector<size_t, 4> groups;
+      for (Operation *op : operators)
+        groups.insert(*grouping.find(op));
       for (size_t group : groupsOf(name))
         groups.insert(group);
       SmallVector<size_t> waiting(groups.begin(), groups.end());

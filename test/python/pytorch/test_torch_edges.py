@@ -205,3 +205,12 @@ def test_channels_last(training: bool, dynamic: bool) -> None:
         found, wanted = list(module.parameters()), list(twin.parameters())
         sums = [sum(y.sum() for y in each(x)) for each in (run, twin)]
         assert_same(torch.autograd.grad(sums[0], found), torch.autograd.grad(sums[1], wanted))
+
+
+def test_convolutions_of_no_channels_have_none() -> None:
+    """PyTorch's own rule, whatever the filter says; the convolution is left to PyTorch."""
+    x, weight = normal(2, 0, 6), normal(1, 0, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        found = compiled(lambda x, w: F.conv1d(x**2, w))(x, weight)
+    assert_same(found, F.conv1d(x**2, weight))

@@ -55,6 +55,20 @@ def test_a_kernel_whose_operators_cancel_is_compiled_and_followed(tmp_path: Path
         assert np.array_equal(result, x.reshape(3, 3, 2, 2))
 
 
+def test_operators_join_the_kernel_that_took_theirs_along(tmp_path: Path) -> None:
+    """`Exp` is in the kernel of `Sin` by the time its own line is followed."""
+    graph = """united (float[8,16] x) => (float[8,16] z) {
+        q = Neg (x)
+        m = Exp (q)
+        n = Abs (m)
+        z = Sin (n)
+      }"""
+    path = graph_text.write(tmp_path / "united.onnx", graph, opset=13)
+    recipe = "fuse Exp_m into Exp_m\nfuse Abs_n into Sin_z\nfuse Neg_q into Sin_z\nkernel Sin_z:\n"
+    x = np.linspace(-1, 1, 128, dtype=np.float32).reshape(8, 16)
+    assert_close(hr.load(path, recipe=recipe)(x), np.sin(np.exp(-x)))
+
+
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", MODELS)
 def test_benchmark_models_are_scheduled_again_as_they_were(

@@ -95,6 +95,8 @@ static size_t windowRank(Call &c) {
 static Node convolved(Call &c, bool isTransposed, const Integers &low, const Integers &high) {
   Node x = c.tensor("input"), weight = c.tensor("weight");
   size_t rank = windowRank(c);
+  // PyTorch's result has no channels either, whatever the filter says.
+  c.require(known(c.b.shape(weight)[1]) != 0, "channels to convolve");
   bool isBatched = c.rank(x) == static_cast<int64_t>(rank) + 2;
   x = batched(c, x, rank);
   Convolution k{spread(c.integers("stride"), rank, 1), low, spread(c.integers("dilation"), rank, 1),
