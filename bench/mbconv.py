@@ -17,13 +17,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import headrace as hr
 import onnx
 import torch
 import torch.nn.functional as F
 from onnx import numpy_helper
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import headrace as hr
 from examples.optimize.mbconv import mbconv
 
 
@@ -36,10 +36,18 @@ class CountKernels(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
-        tensors = [*torch.utils._pytree.tree_leaves((args, kwargs)), *torch.utils._pytree.tree_leaves(result)]
+        tensors = [
+            *torch.utils._pytree.tree_leaves((args, kwargs)),
+            *torch.utils._pytree.tree_leaves(result),
+        ]
         tensors = [value for value in tensors if isinstance(value, torch.Tensor)]
         is_view = torch.Tag.pointwise not in function.tags and function.is_view
-        allocates = function.__name__.split(".")[0] in ("empty", "empty_like", "detach", "empty_strided")
+        allocates = function.__name__.split(".")[0] in (
+            "empty",
+            "empty_like",
+            "detach",
+            "empty_strided",
+        )
         if not is_view and not allocates:
             self.kernels += 1
             self.bytes += sum(value.numel() * value.element_size() for value in tensors)
@@ -108,14 +116,22 @@ def main() -> None:
             block(image)
 
     def forward_backward() -> None:
-        inputs = [image.requires_grad_(), *(block.weights[name].requires_grad_() for name in learned)]
+        inputs = [
+            image.requires_grad_(),
+            *(block.weights[name].requires_grad_() for name in learned),
+        ]
         torch.autograd.grad(block(image).sum(), inputs)
         for value in inputs:
             value.requires_grad_(False)
 
     print(f"{'':32} {'kernels':>7} {'MB':>10} {'ms':>10}")
-    for name, call, grad in (("forward", forward, False), ("forward and backward", forward_backward, True)):
-        guided = hr.optimize(hr.load(Path(options.output)), grad=grad, wrt=["x", *learned] if grad else ())
+    for name, call, grad in (
+        ("forward", forward, False),
+        ("forward and backward", forward_backward, True),
+    ):
+        guided = hr.optimize(
+            hr.load(Path(options.output)), grad=grad, wrt=["x", *learned] if grad else ()
+        )
         kernels, moved = counted(call)
         row(f"{name}: PyTorch", kernels, moved, time_of(call, options.seconds))
         figures = guided.figures

@@ -18,7 +18,9 @@ ROWS, COLUMNS = 512, 512
 
 
 def model(node: onnx.NodeProto, weights: list[onnx.TensorProto]) -> onnx.ModelProto:
-    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [ROWS, COLUMNS]) for name in "xy")
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [ROWS, COLUMNS]) for name in "xy"
+    )
     graph = helper.make_graph([node], node.name, [x], [y], weights)
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     made.ir_version = 8

@@ -89,8 +89,8 @@ private:
     Work moving = work, computing = work;
     moving.arithmetic.clear();
     computing.streams.clear();
-    step.leastMicroseconds = std::min(before, std::max(model.microseconds(moving, units),
-                                                       model.microseconds(computing, units)));
+    step.leastMicroseconds = std::min(
+        before, std::max(model.microseconds(moving, units), model.microseconds(computing, units)));
     next("arithmetic that waits for data", step.leastMicroseconds);
   }
 

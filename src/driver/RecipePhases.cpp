@@ -57,8 +57,8 @@ void setRecipe(ModuleOp program, const Target &target, const Settings &settings)
   giveRecipe(entry, recipe);
   if (recipe.stages.empty())
     return;
-  bool shapes = hasAuthoredStages(entry) &&
-                target.machine().policy.recipes == KernelPolicy::Recipes::Loops;
+  bool shapes =
+      hasAuthoredStages(entry) && target.machine().policy.recipes == KernelPolicy::Recipes::Loops;
   entry->setAttr(shapes ? kRecipeAttr : kGivenStagesAttr,
                  StringAttr::get(program.getContext(), recipe.stages));
 }

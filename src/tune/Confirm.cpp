@@ -1,7 +1,7 @@
 #include "tune/Confirm.h"
 
-#include "driver/Specialize.h"
 #include "driver/LevelOneProgram.h"
+#include "driver/Specialize.h"
 #include "runtime/system/AtomicWrite.h"
 #include "runtime/system/Error.h"
 #include "runtime/system/Interruption.h"

@@ -29,7 +29,11 @@ def test_the_python_page_has_every_public_name() -> None:
     text = (ROOT / "python/headrace/__init__.py").read_text()
     names = set(re.findall(r'^    "(\w+)",$', text[text.index("__all__") :], re.M))
     assert len(names) > 60
-    assert names - headings("docs/python-reference.md") <= {"__version__", "algorithms", "distributed"}
+    assert names - headings("docs/python-reference.md") <= {
+        "__version__",
+        "algorithms",
+        "distributed",
+    }
 
 
 def test_the_c_page_has_every_function_and_class() -> None:

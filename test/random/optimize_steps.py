@@ -15,13 +15,24 @@ import sys
 import tempfile
 from pathlib import Path
 
+import headrace as hr
 import numpy as np
 import onnx
 
-import headrace as hr
 from cases.policy import assert_close
 
-VERBS = ("fuse", "separate", "merge", "layout", "expand", "walk", "pack", "slice", "leave", "schedule")
+VERBS = (
+    "fuse",
+    "separate",
+    "merge",
+    "layout",
+    "expand",
+    "walk",
+    "pack",
+    "slice",
+    "leave",
+    "schedule",
+)
 
 
 def with_sizes(path: Path, size: int, folder: Path) -> Path:
@@ -91,7 +102,9 @@ def main() -> int:
         except (AssertionError, hr.Error) as error:
             failed += 1
             print(f"{path.name}, seed {seed}: {error}", flush=True)
-    print(f"{options.count} sequences of {steps} steps on {len(options.models)} models: {failed} wrong")
+    print(
+        f"{options.count} sequences of {steps} steps on {len(options.models)} models: {failed} wrong"
+    )
     return 1 if failed else 0
 
 

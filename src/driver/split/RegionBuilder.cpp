@@ -2,7 +2,6 @@
 
 #include "driver/CompiledRegion.h"
 #include "driver/Contexts.h"
-#include "driver/CompiledRegion.h"
 #include "driver/LevelOneProgram.h"
 #include "frontend/onnx/import/RegionImporter.h"
 #include "runtime/program/BindInputs.h"

@@ -126,7 +126,7 @@ def test_a_node_of_the_host_beside_the_way_is_not(load) -> None:
 def test_a_value_that_decides_the_code_has_no_gradient(load) -> None:
     model = load(
         "m (float[1,1,A,B] x, float[4] s, int64[1] a) => (float[K] y) {"
-        "  r = Resize<mode=\"nearest\">(x, , s)  y = ReduceSum(r, a) }"
+        '  r = Resize<mode="nearest">(x, , s)  y = ReduceSum(r, a) }'
     )
     x, s = np.ones((1, 1, 2, 2), np.float32), np.array([1, 1, 2, 2], np.float32)
     up = np.ones((1, 1, 4, 1), np.float32)

@@ -353,9 +353,7 @@ def test_combined_elements_share_the_gradient(kind: str) -> None:
         {
             "index_reduce": lambda d, r: d.index_reduce(0, index, r, kind),
             # Eager mode counts elements that it leaves out, if they are extrema.
-            "without": lambda d, r: (d + 0.125).index_reduce(
-                0, index, r, kind, include_self=False
-            ),
+            "without": lambda d, r: (d + 0.125).index_reduce(0, index, r, kind, include_self=False),
             "scatter_reduce": lambda d, r: d.scatter_reduce(
                 0, index[:, None].expand_as(r), r, kind
             ),
