@@ -356,14 +356,15 @@ def table(results: list[dict[str, Any]]) -> str:
         "| model | eager | Inductor | with graphs | Headrace | best peer / Headrace | error, eager's |",
         "|---|---|---|---|---|---|---|",
     ]
-    ratios = []
+    ratios: dict[str, list[float]] = {}
     for found in results:
 
         def cell(key: str, form: str = ".0f") -> str:
             return format(found[key], form) if key in found else ""  # noqa: B023
 
         times = ratio(found)
-        ratios += [times] if times else []
+        if times:
+            ratios.setdefault(found["case"].split(maxsplit=2)[2], []).append(times)
         errors = f"{cell('headrace error', '.1e')}, {cell('eager error', '.1e')}"
         if "headrace loss" in found and "eager loss" in found:
             difference = found["headrace loss"] / found["eager loss"] - 1
@@ -372,9 +373,12 @@ def table(results: list[dict[str, Any]]) -> str:
             f"| {found['case']} | {cell('eager')} | {cell('inductor')} | {cell('graphs')} | "
             f"{cell('headrace')} | {f'{times:.2f}' if times else ''} | {errors.strip(', ')} |"
         )
+    means = (
+        f"{kind} {math.exp(sum(map(math.log, some)) / len(some)):.2f} (least {min(some):.2f})"
+        for kind, some in ratios.items()
+    )
     if ratios:
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        lines.append(f"\nGeometric mean {mean:.2f}, least {min(ratios):.2f}.")
+        lines.append(f"\nGeometric means: {', '.join(means)}.")
     return "\n".join(lines)
 
 

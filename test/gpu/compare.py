@@ -94,7 +94,8 @@ def judge(found: dict, eager: dict, exact: dict, dtype: torch.dtype) -> str:
         assert tensor.is_cuda and tensor.dtype == eager[name].dtype, f"{name}: {tensor.device}"
         assert tensor.shape == exact[name].shape, f"{name}: {tuple(tensor.shape)}"
         ours, theirs = error(name, tensor), error(name, eager[name])
-        assert ours <= 4 * theirs + 8 * EPSILON[dtype], (
+        # In f64 eager mode is the reference itself, and has no error.
+        assert ours <= 4 * theirs + 32 * EPSILON[dtype], (
             f"{name}: error {ours:.1e}, in eager mode {theirs:.1e}"
         )
         worst, worst_eager = max(worst, ours), max(worst_eager, theirs)
