@@ -44,7 +44,7 @@ std::string textOf(Operation &op, ModuleOp program) {
       os << '\n';
       inner->print(os, OpPrintingFlags().printGenericOpForm().useLocalScope());
     });
-  // What an accelerator took is described by the kernel that is launched.
+  // The launched kernel describes operators that an accelerator computes.
   if (auto launch = dyn_cast<hr::LaunchOp>(op))
     if (auto kernel = program.lookupSymbol<ModuleOp>(launch.getKernel()))
       for (NamedAttribute attribute : kernel->getAttrDictionary())

@@ -15,7 +15,7 @@
 namespace headrace {
 
 struct KernelProgram {
-  /// As recipes call the kernel.
+  /// The name of the kernel in recipes.
   std::string name;
   /// The module of the kernel in the scheduled program.
   std::string module;

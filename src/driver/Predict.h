@@ -18,7 +18,7 @@ struct StepPrediction {
   double leastMicroseconds = 0;
   std::vector<std::pair<std::string, double>> losses = {};
 
-  /// As reports show it.
+  /// The prediction in the form that reports show.
   KernelPrediction report() const;
 };
 

@@ -114,7 +114,7 @@ void addKernels(ModuleOp program, ProgramRecipe recipe, ArrayRef<ProgramRecipe::
   if (followsWherePossible(entry))
     recipe.steps.push_back({"follow", "recipe", "where-possible"});
   for (const ProgramRecipe::Kernel &kernel : kernels) {
-    // What an accelerator took is a kernel already.
+    // Operators that an accelerator computes are a kernel already.
     bool isFormed = false;
     for (auto launch : entry.getOps<hr::LaunchOp>())
       if (auto module = program.lookupSymbol<ModuleOp>(launch.getKernel());

@@ -157,7 +157,7 @@ void Optimizer::Impl::hashRecipe() {
     state ^= llvm::xxh3_64bits(line);
 }
 
-/// What is known of a step before it is predicted.
+/// A step, and its match, before the step is predicted.
 Transformation Optimizer::Impl::begun(const Place &place) const {
   Transformation result;
   result.step = (place.part ? place.part->prefix() : "") + place.step.line();
@@ -183,7 +183,7 @@ Transformation Optimizer::Impl::predict(const Place &place) {
   return result;
 }
 
-/// By planning the kernels around the step alone; nothing if that does not tell.
+/// Plans only the kernels around the step; nullopt if they do not determine the prediction.
 std::optional<Transformation> Optimizer::Impl::predictNearby(const Place &place, Windows &windows) {
   Transformation result = begun(place);
   try {

@@ -263,7 +263,7 @@ private:
     return true;
   }
 
-  /// As the compiler numbers it: temporaries in the order in which they are computed.
+  /// The sequence as the compiler numbers it: temporaries in the order of their computation.
   Sequence written() const {
     Sequence result;
     result.symbols = whole.symbols;

@@ -17,7 +17,7 @@ namespace headrace::optimize {
 struct Sequence {
   Program program; // without the data of constants
   std::vector<StepWork> works;
-  /// By the index of a constant: equal for constants that are one value.
+  /// For each constant, by its index: equal for constants that are one value.
   std::vector<const void *> constants;
   /// The values of symbols that figures are for.
   std::vector<int64_t> symbols;

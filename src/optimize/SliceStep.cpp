@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace headrace::optimize {
 
-/// The entry function, and kernels that are no more than what is noted on them.
+/// The entry function, and kernels without bodies, with their attributes only.
 static OwningOpRef<ModuleOp> withoutContents(ModuleOp scheduled) {
   OpBuilder b(scheduled.getContext());
   OwningOpRef<ModuleOp> program = ModuleOp::create(scheduled.getLoc());

@@ -28,7 +28,7 @@ struct Whole {
   Figures figures() const;
 };
 
-/// Of programs that run one after the other.
+/// The figures of programs that run one after the other.
 Figures sumOf(const std::vector<const Figures *> &parts);
 
 } // namespace headrace::optimize

@@ -347,7 +347,7 @@ std::optional<LocalPrediction> Windows::Impl::predict(const Step &step) {
     after.emplace(planner.beforeKernelsUnder(frozen(now.recipe.with(step))));
     Names changed = changedKernels(*after);
     if (!step.choice || !operators->ops.contains(step.subject()))
-      inner.clear(); // it is about an operator that is no more
+      inner.clear(); // the operator is gone
     inner.insert(changed.begin(), changed.end());
   }
   for (int round = 0; round < kRounds; ++round) {
@@ -370,7 +370,7 @@ std::optional<LocalPrediction> Windows::predict(const Step &step) {
   try {
     return impl->predict(step);
   } catch (const InternalError &) {
-    return std::nullopt; // of a part that is no program by itself
+    return std::nullopt; // the part is not a program by itself
   }
 }
 

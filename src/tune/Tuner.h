@@ -11,7 +11,7 @@
 namespace headrace::tune {
 
 struct TuneOptions {
-  /// Of each kernel.
+  /// The number of trials per kernel.
   size_t trials = 64;
   /// After so many seconds no batch is begun; what is left goes into confirming winners.
   double seconds = 1e9;

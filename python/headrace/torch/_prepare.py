@@ -1,4 +1,4 @@
-"""What depends on parameters alone is computed once per version of them, not at every call.
+"""Values that depend on parameters alone are computed once per version of the parameters, not at every call.
 
     conv(x, w) ; batch_norm(weight, bias, mean, variance) ; linear(x, w.float().half())
 becomes

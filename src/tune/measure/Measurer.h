@@ -13,9 +13,9 @@ struct Measurement {
   Status status = Status::NotCompiled;
   /// Why there is no time: "SIGSEGV", "output 0: element 5: ...".
   std::string reason;
-  /// Of a call with data in cache, and with empty caches; 0 if only one kind was measured.
+  /// The times of a call with data in cache and with empty caches; 0 if only one was measured.
   double microseconds = 0, coldMicroseconds = 0;
-  /// Of the compiler's own schedule, in turns with it.
+  /// The time of the compiler's own schedule, measured in turns with the candidate.
   double defaultMicroseconds = 0, defaultColdMicroseconds = 0;
 
   bool isMeasured() const { return status == Status::Measured; }
@@ -34,7 +34,7 @@ public:
 };
 
 struct MeasureOptions {
-  /// Of a candidate in turns with the default.
+  /// How long a candidate and the default schedule take turns.
   double seconds = 0.12;
   /// A process that has not answered by then is ended.
   double limit = 10;

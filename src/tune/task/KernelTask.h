@@ -17,9 +17,9 @@ class KernelTask {
 public:
   virtual ~KernelTask() = default;
 
-  /// As the model calls the first of the equal kernels.
+  /// The name in the model of the first of the equal kernels.
   virtual const std::string &name() const = 0;
-  /// Of the kernel's computation (driver/KernelPrograms.h).
+  /// The fingerprint of the kernel's computation (driver/KernelPrograms.h).
   virtual const std::string &fingerprint() const = 0;
   /// How often the model runs it.
   virtual int uses() const = 0;
@@ -40,7 +40,7 @@ public:
   /// Why the kernel cannot be computed so; empty if it can.
   virtual std::string unsupportedReason(const Candidate &candidate) const = 0;
 
-  /// By the analytic cost model.
+  /// The prediction of the analytic cost model.
   virtual double predictedMicroseconds(const Candidate &candidate) = 0;
   virtual Features features(const Candidate &candidate) = 0;
   /// No schedule is faster, by the bytes that any moves and the operations of the kernel.

@@ -94,7 +94,7 @@ def test_a_recipe_speaks_of_the_nodes_of_all_programs(tmp_path: Path) -> None:
     fused = hr.load(model)
     assert kernels(fused) == 1
     assert kernels(hr.load(model, recipe="separate b")) == 2
-    # What the compiler wrote is what it follows.
+    # The compiler follows the recipe that it wrote.
     assert kernels(hr.load(model, recipe=fused.explain()["recipe"])) == 1
     with pytest.raises(hr.InvalidArgumentError, match="line 1: expected a node.*got 'z'"):
         hr.load(model, recipe="separate z")

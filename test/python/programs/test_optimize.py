@@ -70,7 +70,7 @@ def figures_of(report: dict) -> dict:
 
 
 def assert_as_explained(guided: hr.Optimizer, path: Path, steps: list[dict], **sizes: int) -> None:
-    """What lists say of steps is what the compiler says of the programs that they make."""
+    """Lists predict of a step the figures that the compiler reports of the resulting program."""
     assert steps
     for step in steps:
         recipe = guided.predict(step["step"])["recipe"]
